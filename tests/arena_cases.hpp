@@ -18,11 +18,11 @@ namespace arena_cases {
 namespace ct = cotangent;
 
 /// Of nine kinds: long, short and mixed lives; sizes of all kinds, powers of two, a few sizes.
-inline ct::array<ct::lifetime> values(std::uint32_t seed, int count) {
+inline ct::detail::array<ct::detail::lifetime> values(std::uint32_t seed, int count) {
   std::mt19937 random(seed);
   auto const below = [&](int n) { return static_cast<std::int32_t>(random() % static_cast<unsigned>(n)); };
   int const kind = static_cast<int>(seed % 9), steps = 3 + count;
-  ct::array<ct::lifetime> v;
+  ct::detail::array<ct::detail::lifetime> v;
   for (int k = 0; k < count; ++k) {
     std::int32_t const first = below(steps);
     bool const lasting = kind % 3 == 0 || (kind % 3 == 2 && below(4) == 0);
@@ -35,11 +35,11 @@ inline ct::array<ct::lifetime> values(std::uint32_t seed, int count) {
   return v;
 }
 
-inline bool meet(ct::lifetime const& a, ct::lifetime const& b) {
+inline bool meet(ct::detail::lifetime const& a, ct::detail::lifetime const& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-inline std::string wrong(ct::array<ct::lifetime> const& v, ct::arena const& a) {
+inline std::string wrong(ct::detail::array<ct::detail::lifetime> const& v, ct::detail::arena const& a) {
   if (a.offsets.size() != v.size()) return "a value without an offset";
   for (int i = 0; i < v.size(); ++i) {
     if (a.offsets[i] < 0 || a.offsets[i] + v[i].bytes > a.bytes) return "outside: " + std::to_string(i);
@@ -51,9 +51,9 @@ inline std::string wrong(ct::array<ct::lifetime> const& v, ct::arena const& a) {
   return {};
 }
 
-inline std::int64_t most_at_once(ct::array<ct::lifetime> const& v) {
+inline std::int64_t most_at_once(ct::detail::array<ct::detail::lifetime> const& v) {
   std::vector<std::pair<std::int64_t, std::int64_t>> events;
-  for (ct::lifetime const& l : v) {
+  for (ct::detail::lifetime const& l : v) {
     events.push_back({2 * std::int64_t{l.first}, l.bytes});
     events.push_back({2 * std::int64_t{l.last} + 1, -l.bytes});
   }
@@ -64,7 +64,7 @@ inline std::int64_t most_at_once(ct::array<ct::lifetime> const& v) {
 }
 
 /// Largest first, each at the lowest offset that is free as long as it is there.
-inline std::int64_t largest_first(ct::array<ct::lifetime> const& v) {
+inline std::int64_t largest_first(ct::detail::array<ct::detail::lifetime> const& v) {
   std::vector<int> order(static_cast<std::size_t>(v.size()));
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
@@ -92,8 +92,8 @@ struct score {
   int count = 0, worse_than_largest_first = 0;
   double sum = 0, worst = 0;
 
-  void add(ct::array<ct::lifetime> const& v) {
-    std::int64_t const bytes = ct::plan_arena(v).bytes;
+  void add(ct::detail::array<ct::detail::lifetime> const& v) {
+    std::int64_t const bytes = ct::detail::plan_arena(v).bytes;
     double const ratio = static_cast<double>(bytes) / static_cast<double>(most_at_once(v));
     ++count;
     sum += ratio;

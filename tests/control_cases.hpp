@@ -18,31 +18,31 @@ using namespace cotangent;
 
 /// A graph of scalars under way: inputs as they are asked for, outputs at the end.
 struct scalars {
-  builder b;
-  array<symbol> inputs, outputs;
+  extend::builder b;
+  detail::array<extend::symbol> inputs, outputs;
   element type = element::float64;
 
-  constexpr symbol input() {
+  constexpr extend::symbol input() {
     inputs.push(b.symbol_of(type, 0));
     return inputs.back();
   }
-  constexpr term of(symbol t) { return {&b, t}; }
-  constexpr void output(symbol t) { outputs.push(t); }
+  constexpr term of(extend::symbol t) { return {&b, t}; }
+  constexpr void output(extend::symbol t) { outputs.push(t); }
   constexpr void output(term t) { outputs.push(t.id); }
-  constexpr void gradient_of(symbol y, std::initializer_list<symbol> wrt) {
-    array<symbol> d(static_cast<int>(wrt.size()), none);
-    gradient(b, {.outputs = &y, .output_count = 1, .wrt = wrt.begin(), .wrt_count = d.size()}, d.data());
-    for (symbol t : d) outputs.push(t);
+  constexpr void gradient_of(extend::symbol y, std::initializer_list<extend::symbol> wrt) {
+    detail::array<extend::symbol> d(static_cast<int>(wrt.size()), extend::none);
+    detail::gradient(b, {.outputs = &y, .output_count = 1, .wrt = wrt.begin(), .wrt_count = d.size()}, d.data());
+    for (extend::symbol t : d) outputs.push(t);
   }
   /// A loop over one value; `body(in, loop)` gives the next one.
-  template <class Body> constexpr symbol repeat(symbol init, int times, Body body) {
-    loop_builder loop(b, {.inits = &init, .carried = 1});
-    symbol const* in = loop.open_condition();
-    symbol const count = in[0];
+  template <class Body> constexpr extend::symbol repeat(extend::symbol init, int times, Body body) {
+    detail::loop_builder loop(b, {.inits = &init, .carried = 1});
+    extend::symbol const* in = loop.open_condition();
+    extend::symbol const count = in[0];
     loop.close_condition((of(count) < times).id);
     in = loop.open_body();
     term const x = of(in[1]);
-    symbol const next = body(x, loop).id;
+    extend::symbol const next = body(x, loop).id;
     loop.close_body(&next, 1);
     (void)loop.finish();
     return loop.last(0);
@@ -63,13 +63,13 @@ struct values {
   double at[16]{};
   constexpr double operator[](int k) const { return at[k]; }
 };
-constexpr values run(graph_view const& g, std::initializer_list<double> x) {
+constexpr values run(extend::graph_view const& g, std::initializer_list<double> x) {
   values v;
   double const* in[8]{};
   double* out[16]{};
   for (std::size_t k = 0; k < x.size(); ++k) in[k] = x.begin() + k;
   for (int k = 0; k < 16; ++k) out[k] = v.at + k;
-  if (!evaluate(g, in, out).ok())
+  if (!detail::evaluate(g, in, out).ok())
     for (double& y : v.at) y = -1e300;
   return v;
 }
@@ -79,18 +79,18 @@ constexpr bool near(double a, double b, double tolerance = 2e-7) {
 }
 
 /// The nodes of one sub-graph that compute something, by name.
-constexpr bool is_named(node const& n, char const* name) {
+constexpr bool is_named(extend::node const& n, char const* name) {
   char const* p = n.op->name;
   while (*p != 0 && *p == *name) ++p, ++name;
   return *p == *name;
 }
-constexpr int count_nodes(graph_view const& g, char const* name, std::int32_t region) {
+constexpr int count_nodes(extend::graph_view const& g, char const* name, std::int32_t region) {
   int count = 0;
   for (std::int32_t i = 0; i < g.node_count; ++i)
     count += g.nodes[i].region == region && is_named(g.nodes[i], name);
   return count;
 }
-constexpr node const* find(graph_view const& g, char const* name, int skip = 0, std::int32_t region = 0) {
+constexpr extend::node const* find(extend::graph_view const& g, char const* name, int skip = 0, std::int32_t region = 0) {
   for (std::int32_t i = 0; i < g.node_count; ++i)
     if (g.nodes[i].region == region && is_named(g.nodes[i], name) && skip-- == 0) return g.nodes + i;
   return nullptr;
@@ -101,34 +101,34 @@ constexpr node const* find(graph_view const& g, char const* name, int skip = 0, 
 /// z <- y z five times, then x z.
 constexpr double w1() {
   scalars s;
-  symbol const x = s.input(), y = s.input(), z = s.input();
-  symbol const last = s.repeat(z, 5, [&](term v, loop_builder& l) { return s.of(l.capture(y)) * v; });
+  extend::symbol const x = s.input(), y = s.input(), z = s.input();
+  extend::symbol const last = s.repeat(z, 5, [&](term v, detail::loop_builder& l) { return s.of(l.capture(y)) * v; });
   s.output(s.of(x) * s.of(last));
   return s.finish() ? run(s.b.get(), {.34, 1.11, 1})[0] : 0;
 }
 /// z0 <- z0 x five times, z1 y + z0: the first value survives the loop.
 constexpr double w5(double z, double added) {
   scalars s;
-  symbol const x = s.input(), y = s.input(), z0 = s.input();
-  symbol const last = s.repeat(z0, 5, [&](term v, loop_builder& l) { return v * s.of(l.capture(x)); });
+  extend::symbol const x = s.input(), y = s.input(), z0 = s.input();
+  extend::symbol const last = s.repeat(z0, 5, [&](term v, detail::loop_builder& l) { return v * s.of(l.capture(x)); });
   s.output(s.of(last) * s.of(y) + added * s.of(z0));
   return s.finish() ? run(s.b.get(), {.92, 3.2, z})[0] : 0;
 }
 /// d/dx of x <- y x, five times.
 constexpr double wb1() {
   scalars s;
-  symbol const x = s.input(), y = s.input();
-  symbol const last = s.repeat(x, 5, [&](term v, loop_builder& l) { return s.of(l.capture(y)) * v; });
+  extend::symbol const x = s.input(), y = s.input();
+  extend::symbol const last = s.repeat(x, 5, [&](term v, detail::loop_builder& l) { return s.of(l.capture(y)) * v; });
   s.gradient_of(last, {x});
   return s.finish() ? run(s.b.get(), {.34, 1.11})[0] : 0;
 }
 /// x <- log(x y), then x v: value, and gradients by x, y and v as asked for.
 struct wb2 {
   scalars s;
-  symbol x, y, v, z, u;
+  extend::symbol x, y, v, z, u;
   constexpr explicit wb2(int times = 5) : x(s.input()), y(s.input()), v(s.input()) {
     z = s.repeat(x, times,
-                 [&](term t, loop_builder& l) { return extend::apply<op::log>(t * s.of(l.capture(y))); });
+                 [&](term t, detail::loop_builder& l) { return extend::apply<op::log>(t * s.of(l.capture(y))); });
     u = (s.of(z) * s.of(v)).id;
     s.output(u);
   }
@@ -151,9 +151,9 @@ constexpr double wb2_once() {
 constexpr term stairs(scalars& s, term x) {
   term const which = extend::select(
       x < 0, s.index(0), extend::select(x < 1, s.index(-1), extend::select(x < 2, s.index(1), s.index(2))));
-  case_builder choice(s.b, which.id, &x.id, 1);
+  detail::case_builder choice(s.b, which.id, &x.id, 1);
   (void)choice.open_branch();
-  symbol y = s.number(0).id;
+  extend::symbol y = s.number(0).id;
   choice.close_branch(&y, 1);
   y = (0.5 * s.of(choice.open_branch()[0]) + 0.5).id;
   choice.close_branch(&y, 1);
@@ -168,7 +168,7 @@ constexpr term stairs(scalars& s, term x) {
 struct b1 {
   scalars s;
   constexpr b1() {
-    symbol const x = s.input();
+    extend::symbol const x = s.input();
     term const y = stairs(s, s.of(x));
     s.output(y);
     s.gradient_of(y.id, {x});
@@ -181,13 +181,13 @@ constexpr values b1_at(double x) {
 /// Four functions by where x lies; x itself between 0 and 1.
 constexpr values b2_at(double at) {
   scalars s;
-  symbol const x = s.input();
+  extend::symbol const x = s.input();
   term const v = s.of(x);
   term const which = extend::select(
       v < 0, s.index(0),
       extend::select(v < 1, s.index(-1),
                      extend::select(v < 2, s.index(1), extend::select(v <= 1000, s.index(2), s.index(3)))));
-  case_builder choice(s.b, which.id, &x, 1);
+  detail::case_builder choice(s.b, which.id, &x, 1);
   for (int k = 0; k < 4; ++k) {
     term const in = s.of(choice.open_branch()[0]);
     term const y = k == 0   ? extend::apply<op::exp>(in)
@@ -205,9 +205,9 @@ constexpr values b2_at(double at) {
 /// The stairs four times in a loop, each time of x `factor`; then 0.3 of it.
 constexpr values b4_at(double at, double factor = 1) {
   scalars s;
-  symbol const x = s.input();
-  symbol const last =
-      s.repeat(x, 4, [&](term v, loop_builder&) { return stairs(s, factor == 1 ? v : factor * v); });
+  extend::symbol const x = s.input();
+  extend::symbol const last =
+      s.repeat(x, 4, [&](term v, detail::loop_builder&) { return stairs(s, factor == 1 ? v : factor * v); });
   term const y = 0.3 * s.of(last);
   s.output(y);
   s.gradient_of(y.id, {x});
@@ -219,12 +219,12 @@ constexpr values b4_at(double at, double factor = 1) {
 /// (p, q, r) <- (q, r, p x): chained and crossed; p is what comes out, after five times.
 constexpr values crossed() {
   scalars s;
-  symbol const p = s.input(), q = s.input(), r = s.input(), x = s.input();
-  symbol const inits[3]{p, q, r};
-  loop_builder loop(s.b, {.inits = inits, .carried = 3, .limit = s.index(5).id});
-  symbol const* in = loop.open_body();
-  symbol const carried[3]{in[1], in[2], in[3]};
-  symbol const next[3]{carried[1], carried[2], (s.of(carried[0]) * s.of(loop.capture(x))).id};
+  extend::symbol const p = s.input(), q = s.input(), r = s.input(), x = s.input();
+  extend::symbol const inits[3]{p, q, r};
+  detail::loop_builder loop(s.b, {.inits = inits, .carried = 3, .limit = s.index(5).id});
+  extend::symbol const* in = loop.open_body();
+  extend::symbol const carried[3]{in[1], in[2], in[3]};
+  extend::symbol const next[3]{carried[1], carried[2], (s.of(carried[0]) * s.of(loop.capture(x))).id};
   loop.close_body(next, 3);
   (void)loop.finish();
   s.output(loop.last(0));
@@ -234,8 +234,8 @@ constexpr values crossed() {
 /// No iteration: the last value is the first, and so are the cotangents.
 constexpr values never() {
   scalars s;
-  symbol const x = s.input(), y = s.input();
-  symbol const last = s.repeat(x, 0, [&](term v, loop_builder& l) { return v * s.of(l.capture(y)); });
+  extend::symbol const x = s.input(), y = s.input();
+  extend::symbol const last = s.repeat(x, 0, [&](term v, detail::loop_builder& l) { return v * s.of(l.capture(y)); });
   s.output(last);
   s.gradient_of(last, {x, y});
   return s.finish() ? run(s.b.get(), {2, 3}) : values{};
@@ -243,12 +243,12 @@ constexpr values never() {
 /// The condition is first asked after an iteration: one iteration although it is false from the start.
 constexpr values at_the_end() {
   scalars s;
-  symbol const x = s.input(), y = s.input();
-  loop_builder loop(s.b, {.inits = &x, .carried = 1, .flags = loop_layout::runs_first});
-  symbol const count = loop.open_condition()[0];
+  extend::symbol const x = s.input(), y = s.input();
+  detail::loop_builder loop(s.b, {.inits = &x, .carried = 1, .flags = detail::loop_layout::runs_first});
+  extend::symbol const count = loop.open_condition()[0];
   loop.close_condition((s.of(count) < 0).id);
-  symbol const v = loop.open_body()[1];
-  symbol const next = (s.of(v) * s.of(loop.capture(y))).id;
+  extend::symbol const v = loop.open_body()[1];
+  extend::symbol const next = (s.of(v) * s.of(loop.capture(y))).id;
   loop.close_body(&next, 1);
   (void)loop.finish();
   s.output(loop.last(0));
@@ -259,8 +259,8 @@ constexpr values at_the_end() {
 /// x <- x x, three times: x^8, its first three derivatives.
 constexpr values powers() {
   scalars s;
-  symbol const x = s.input();
-  symbol y = s.repeat(x, 3, [](term v, loop_builder&) { return v * v; });
+  extend::symbol const x = s.input();
+  extend::symbol y = s.repeat(x, 3, [](term v, detail::loop_builder&) { return v * v; });
   s.output(y);
   for (int k = 0; k < 3; ++k) {
     s.gradient_of(y, {x});
@@ -272,9 +272,9 @@ constexpr values powers() {
 /// value as well.
 constexpr values absent() {
   scalars s;
-  symbol const x = s.input(), unused = s.input();
-  symbol const last =
-      s.repeat(x, 2, [&](term v, loop_builder& l) { return v * s.of(l.capture(x)) + s.of(l.capture(x)); });
+  extend::symbol const x = s.input(), unused = s.input();
+  extend::symbol const last =
+      s.repeat(x, 2, [&](term v, detail::loop_builder& l) { return v * s.of(l.capture(x)) + s.of(l.capture(x)); });
   s.output(last);
   s.gradient_of(last, {unused, x});
   return s.finish() ? run(s.b.get(), {3, 9}) : values{};

@@ -16,7 +16,7 @@ using namespace cotangent;
 
 inline constexpr double place[4]{.3, -.7, .9, .2};
 template <std::uint64_t Seed, int Depth, int Orders, bool Bounds> struct drawn {
-  static constexpr built make() {
+  static constexpr detail::built make() {
     reference::nest<reference::nest_in_graph> const n(Seed, Depth, 1, element::float64, place, Orders, {}, reference::few_codes, 0, Bounds);
     return {n.b.get(), n.b.failed()};
   }
@@ -26,7 +26,7 @@ template <std::uint64_t Seed, int Depth, int Orders, bool Bounds> struct drawn {
 /// of different bytes.
 template <class Stage> void compare_doubles(double const* at) {
   using program = run::executor<Stage>;
-  constexpr graph_view g = Stage::view;
+  constexpr extend::graph_view g = Stage::view;
   static_assert(program::is_static);
   double wanted[64]{}, found[64]{};
   void const* inputs[16]{};
@@ -45,12 +45,12 @@ template <class Stage> void compare_doubles(double const* at) {
     count += detail::elements_of(g, g.output(k));
   }
   REQUIRE(count <= 64);
-  REQUIRE(evaluate(g, in, out).ok());
+  REQUIRE(detail::evaluate(g, in, out).ok());
   for (int const byte : {0xFF, 0x5A}) {
     auto const fill = static_cast<unsigned char>(byte);
     executing::guarded workspace(program::workspace_bytes, 64, fill);
     std::memset(found, fill, sizeof found);
-    tape_stack tape;
+    detail::tape_stack tape;
     if constexpr (program::grows) CHECK(program::run(workspace.data(), inputs, outputs, nullptr, &tape) == status::ok);
     else CHECK(program::run(workspace.data(), inputs, outputs, nullptr) == status::ok);
     CHECK(workspace.intact());
@@ -61,7 +61,7 @@ template <class Stage> void compare_doubles(double const* at) {
   }
 }
 
-template <class Make> using programmed = detail::pipelined<frozen<Make>, true>;
+template <class Make> using programmed = detail::pipelined<detail::frozen<Make>, true>;
 
 /// `Bounds`: the conditions of loops bound their iterations; otherwise loops record on a tape.
 template <std::uint64_t Seed, int Depth, int Orders, bool Bounds = true> void check_nest() {

@@ -4,7 +4,7 @@
 
 namespace executing {
 
-results results_of(executable const& e, graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
+results results_of(executable const& e, extend::graph_view const& sized, detail::array<values> const& inputs, std::int64_t const* known,
                    unsigned char fill, std::optional<status> expected) {
   std::size_t const bytes = e.is_static ? e.workspace_bytes : e.workspace_for(known);
   if (e.is_static) CHECK(e.workspace_for(known) == bytes);
@@ -18,7 +18,7 @@ results results_of(executable const& e, graph_view const& sized, array<values> c
   std::vector<guarded> out;
   std::vector<void*> to;
   for (int k = 0; k < sized.output_count(); ++k) {
-    symbol const y = sized.output(k);
+    extend::symbol const y = sized.output(k);
     std::size_t const each = size_of(sized.tensors[y].type);
     out.emplace_back(each * static_cast<std::size_t>(reference::count(sized.shape(y))), each, fill);
   }
@@ -47,12 +47,12 @@ results results_of(executable const& e, graph_view const& sized, array<values> c
 
 namespace {
 /// Compares an execution with the plain evaluation of `sized`.
-void compare_execution(executable const& e, graph const& sized, array<values> const& inputs, array<values> const& wanted, double tolerance,
+void compare_execution(executable const& e, graph const& sized, detail::array<values> const& inputs, detail::array<values> const& wanted, double tolerance,
                        std::int64_t const* known, std::optional<status> expected) {
   auto const first = results_of(e, sized, inputs, known, 0xFF, expected);
   auto const second = results_of(e, sized, inputs, known, 0x5A, expected);
   if (!math::is_fast) CHECK(first == second); // (values that are not finite need not be written then)
-  graph_view const g = sized;
+  extend::graph_view const g = sized;
   for (auto const* bytes : {&first, &second})
     for (int k = 0; k < wanted.size(); ++k) {
       element const type = g.tensors[g.output(k)].type;
@@ -70,10 +70,10 @@ void compare_execution(executable const& e, graph const& sized, array<values> co
 
 } // namespace
 
-void compare(executables const& programs, graph_view const& original, array<values> const& inputs, double tolerance,
+void compare(executables const& programs, extend::graph_view const& original, detail::array<values> const& inputs, double tolerance,
              std::int64_t const* known, std::optional<status> expected) {
-  graph const sized = known == nullptr ? builder(original).get() : reference::concrete(original, known);
-  array<values> const wanted = reference::evaluate(sized, inputs);
+  graph const sized = known == nullptr ? extend::builder(original).get() : reference::concrete(original, known);
+  detail::array<values> const wanted = reference::evaluate(sized, inputs);
   {
     INFO("as loop nests");
     compare_execution(programs.nests, sized, inputs, wanted, tolerance, known, expected);
@@ -84,39 +84,39 @@ void compare(executables const& programs, graph_view const& original, array<valu
   }
 }
 
-void compare_random(executables const& programs, graph_view const& original, double low, double high, double tolerance,
+void compare_random(executables const& programs, extend::graph_view const& original, double low, double high, double tolerance,
                     std::optional<status> expected) {
   reference::dice d(7);
   compare(programs, original, reference::inputs_of(original, d, low, high), tolerance, nullptr, expected);
 }
 
-void check_seed(int seed, executables const& programs, graph_view const& original) {
+void check_seed(int seed, executables const& programs, extend::graph_view const& original) {
   CAPTURE(seed);
   reference::dice d(7);
   compare(programs, original, reference::inputs_of(original, d, -2, 3), 1e-11, nullptr, std::nullopt);
 }
 
-std::vector<std::int64_t> known_of(graph_view const& g, std::int64_t n, std::int64_t m) {
+std::vector<std::int64_t> known_of(extend::graph_view const& g, std::int64_t n, std::int64_t m) {
   std::vector<std::int64_t> known;
   for (int k = 0; k < g.extent_count; ++k)
-    known.push_back(evaluate(g.extents[k], [&](char const* name, int) { return *name == 'n' ? n : m; }));
+    known.push_back(detail::evaluate(g.extents[k], [&](char const* name, int) { return *name == 'n' ? n : m; }));
   known.push_back(0);
   return known;
 }
-void check_named(executable const& nests, graph_view const& original, graph_view const& simplified, std::int64_t n, std::int64_t m,
+void check_named(executable const& nests, extend::graph_view const& original, extend::graph_view const& simplified, std::int64_t n, std::int64_t m,
                  double low, double high, double tolerance) {
   CAPTURE(n, m);
   std::vector<std::int64_t> const known = known_of(original, n, m), later = known_of(simplified, n, m);
   graph const sized = reference::concrete(original, known.data());
   reference::dice d(7);
-  array<values> const in = reference::inputs_of(sized, d, low, high);
+  detail::array<values> const in = reference::inputs_of(sized, d, low, high);
   auto const first = results_of(nests, sized, in, later.data(), 0xFF, std::nullopt);
   CHECK(first == results_of(nests, sized, in, later.data(), 0x00, std::nullopt));
-  array<values> const wanted = reference::evaluate(sized, in);
+  detail::array<values> const wanted = reference::evaluate(sized, in);
   for (int k = 0; k < wanted.size(); ++k)
     for (int i = 0; i < wanted[k].size(); ++i) {
       element const e = wanted[k][i].type;
-      scalar const is = get(first[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(i), e);
+      extend::scalar const is = get(first[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(i), e);
       if (close(is, wanted[k][i], tolerance)) continue;
       INFO("output " << k << " at " << i << " is " << is.real << " " << is.integer << ", should be " << wanted[k][i].real << " "
                      << wanted[k][i].integer);

@@ -24,16 +24,16 @@ using reference::values;
 
 /// The graph that `Make::make()` builds, unchanged and simplified.
 template <class Make> struct plain {
-  using F = frozen<Make>;
+  using F = detail::frozen<Make>;
   static_assert(F::value.failed.why == nullptr, "the test's graph is refused");
-  static constexpr graph_view view = F::view;
+  static constexpr extend::graph_view view = F::view;
 };
 template <class Make> struct simple {
   struct made {
-    static constexpr built make() { return {simplify(plain<Make>::view), {}}; }
+    static constexpr detail::built make() { return {detail::simplify(plain<Make>::view), {}}; }
   };
-  using F = frozen<made, capacity::of(plain<Make>::view)>;
-  static constexpr graph_view view = F::view;
+  using F = detail::frozen<made, detail::capacity::of(plain<Make>::view)>;
+  static constexpr extend::graph_view view = F::view;
 };
 
 /// Bytes between guards, at an address that is a multiple of `alignment` and of no higher power of two.
@@ -58,7 +58,7 @@ public:
   }
 };
 
-inline void put(unsigned char* to, scalar const& s) {
+inline void put(unsigned char* to, extend::scalar const& s) {
   auto const as = [&](auto v) { std::memcpy(to, &v, sizeof v); };
   switch (s.type) {
   case element::float32: return as(static_cast<float>(s.real));
@@ -70,10 +70,10 @@ inline void put(unsigned char* to, scalar const& s) {
   case element::bfloat16: return as(s.as<bfloat16>());
   }
 }
-inline scalar get(unsigned char const* from, element e) {
+inline extend::scalar get(unsigned char const* from, element e) {
   auto const as = [&](auto v) {
     std::memcpy(&v, from, sizeof v);
-    return scalar::of(v);
+    return extend::scalar::of(v);
   };
   switch (e) {
   case element::float32: return as(float{});
@@ -86,7 +86,7 @@ inline scalar get(unsigned char const* from, element e) {
   }
   return {};
 }
-inline bool close(scalar const& a, scalar const& b, double tolerance) {
+inline bool close(extend::scalar const& a, extend::scalar const& b, double tolerance) {
   if (!is_floating(a.type)) return a.integer == b.integer;
   if (a.real == b.real || (math::is_nan(a.real) && math::is_nan(b.real))) return true;
   return std::fabs(a.real - b.real) <= (a.type == element::float32 ? 1e7 : 1) * tolerance * (1 + std::fabs(b.real));
@@ -116,25 +116,25 @@ template <class Stage> executables executables_of() {
 using results = std::vector<std::vector<unsigned char>>;
 
 /// Runs in a workspace full of `fill`; the bytes of every result.
-results results_of(executable const& e, graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
+results results_of(executable const& e, extend::graph_view const& sized, detail::array<values> const& inputs, std::int64_t const* known,
                    unsigned char fill, std::optional<status> expected = status::ok);
 template <class E>
-results results_of(graph_view const& sized, array<values> const& inputs, std::int64_t const* known, unsigned char fill,
+results results_of(extend::graph_view const& sized, detail::array<values> const& inputs, std::int64_t const* known, unsigned char fill,
                    std::optional<status> expected = status::ok) {
   return results_of(executable_of<E>(), sized, inputs, known, fill, expected);
 }
 
 /// Compares a program with the reference evaluation of `original`: as loop nests, and as straight-line code.
-void compare(executables const& programs, graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
+void compare(executables const& programs, extend::graph_view const& original, detail::array<values> const& inputs, double tolerance = 1e-12,
              std::int64_t const* known = nullptr, std::optional<status> expected = status::ok);
 template <class Stage>
-void compare(graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
+void compare(extend::graph_view const& original, detail::array<values> const& inputs, double tolerance = 1e-12,
              std::int64_t const* known = nullptr, std::optional<status> expected = status::ok) {
   compare(executables_of<Stage>(), original, inputs, tolerance, known, expected);
 }
 
 /// The same with random inputs between `low` and `high`.
-void compare_random(executables const& programs, graph_view const& original, double low, double high, double tolerance,
+void compare_random(executables const& programs, extend::graph_view const& original, double low, double high, double tolerance,
                     std::optional<status> expected);
 
 /// The simplified graph of `Make`, compared with the original one.
@@ -148,20 +148,20 @@ template <class Make> void check_plain(double low = -2, double high = 3, double 
 
 /// A graph from its inputs: `Of` is called with the builder and the inputs' terms, and returns its outputs.
 struct outputs_of {
-  array<symbol> ids;
+  detail::array<extend::symbol> ids;
   constexpr outputs_of(std::initializer_list<term> list) {
     for (term const& t : list) ids.push(t.id);
   }
 };
 struct argument {
   element type;
-  dimensions shape;
+  extend::dimensions shape;
 };
 template <class Of> struct graph_of {
-  static constexpr built make() {
-    builder b;
-    array<term> x;
-    array<symbol> in;
+  static constexpr detail::built make() {
+    extend::builder b;
+    detail::array<term> x;
+    detail::array<extend::symbol> in;
     for (argument const& a : Of::arguments(b)) {
       in.push(b.symbol_of(a.type, b.shape(a.shape)));
       x.push({&b, in.back()});
@@ -174,9 +174,9 @@ template <class Of> struct graph_of {
 };
 
 /// Random graph number `Seed` over axes of these sizes.
-template <int Seed, bool Gradients, dimension... Sizes> struct random_of {
-  static constexpr built make() {
-    builder b;
+template <int Seed, bool Gradients, extend::dimension... Sizes> struct random_of {
+  static constexpr detail::built make() {
+    extend::builder b;
     if constexpr (((Sizes < 0) || ...)) {
       (void)b.size(extent::named("n", 1));
       (void)b.size(extent::named("m", 1));
@@ -193,9 +193,9 @@ template <int Seed, bool Gradients, dimension... Sizes> struct random_of {
     return {b.get(), b.failed()};
   }
 };
-void check_seed(int seed, executables const& programs, graph_view const& original);
+void check_seed(int seed, executables const& programs, extend::graph_view const& original);
 /// Graphs `Seed...`: every other one with gradients, half of them not simplified.
-template <dimension P, dimension Q, dimension R, dimension S, int... Seed> void check_random(std::integer_sequence<int, Seed...>) {
+template <extend::dimension P, extend::dimension Q, extend::dimension R, extend::dimension S, int... Seed> void check_random(std::integer_sequence<int, Seed...>) {
   static_cast<void>(std::initializer_list<int>{([] {
     using Make = random_of<Seed, Seed % 2 == 1, P, Q, R, S>;
     using Stage = std::conditional_t<Seed % 4 == 2, plain<Make>, simple<Make>>;
@@ -204,8 +204,8 @@ template <dimension P, dimension Q, dimension R, dimension S, int... Seed> void 
 }
 
 /// The values of all extents of a graph where "n" and "m" are given.
-std::vector<std::int64_t> known_of(graph_view const& g, std::int64_t n, std::int64_t m);
-void check_named(executable const& nests, graph_view const& original, graph_view const& simplified, std::int64_t n, std::int64_t m,
+std::vector<std::int64_t> known_of(extend::graph_view const& g, std::int64_t n, std::int64_t m);
+void check_named(executable const& nests, extend::graph_view const& original, extend::graph_view const& simplified, std::int64_t n, std::int64_t m,
                  double low, double high, double tolerance);
 template <class Make> void check_named(std::int64_t n, std::int64_t m, double low = -2, double high = 3, double tolerance = 1e-12) {
   check_named(executable_of<run::nests<simple<Make>>>(), plain<Make>::view, simple<Make>::view, n, m, low, high, tolerance);

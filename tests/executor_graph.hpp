@@ -15,18 +15,18 @@ namespace reference {
 
 struct graph_options {
   int nodes = 24;
-  dimension sizes[4]{3, 4, 2, 1}; // of axes; negative: named, -1 is "n", -2 is "m"
+  extend::dimension sizes[4]{3, 4, 2, 1}; // of axes; negative: named, -1 is "n", -2 is "m"
   std::int64_t most = 3000;       // elements of a value
   bool gradients = false;
   bool mixed = true; // elements besides double
 };
 
 class planned_graph {
-  builder& b_;
+  extend::builder& b_;
   dice& d_;
   graph_options const& o_;
-  array<term> pool_;
-  array<symbol> inputs_;
+  detail::array<term> pool_;
+  detail::array<extend::symbol> inputs_;
 
   constexpr bool chance(int n) { return d_.below(n) == 0; }
   constexpr bool floats(term x) const { return is_floating(x.type()); }
@@ -45,9 +45,9 @@ class planned_graph {
   }
   constexpr term soft(term x) { return extend::apply<op::tanh>(x); }
   constexpr bool broadcasts(term x, term y) const {
-    dimensions const p = x.dims(), q = y.dims();
+    extend::dimensions const p = x.dims(), q = y.dims();
     for (int k = 1; k <= p.rank && k <= q.rank; ++k) {
-      dimension const m = p.size[p.rank - k], n = q.size[q.rank - k];
+      extend::dimension const m = p.size[p.rank - k], n = q.size[q.rank - k];
       if (m != n && m != 1 && n != 1) return false;
     }
     return true;
@@ -114,10 +114,10 @@ class planned_graph {
   }
   /// Repeats x along a new axis anywhere, or between others; now and then with axes exchanged.
   constexpr term repeated(term x) {
-    dimensions const from = x.dims();
+    extend::dimensions const from = x.dims();
     if (from.rank > 3) return x;
     int const at = d_.below(from.rank + 1);
-    dimensions to;
+    extend::dimensions to;
     std::int64_t axes[max_rank]{};
     int order[max_rank]{0, 1, 2, 3, 4};
     if (from.rank > 1 && chance(4)) {
@@ -134,8 +134,8 @@ class planned_graph {
     return detail::push_as(info_of<op::broadcast>(), b_, {x}, axes, from.rank, x.type(), b_.shape(to));
   }
   constexpr term reshaped(term x) {
-    dimensions const from = x.dims();
-    dimensions to;
+    extend::dimensions const from = x.dims();
+    extend::dimensions to;
     int const way = d_.below(3);
     if (way == 0) { // some axes of size 1 more, others gone
       for (int k = 0; k < from.rank; ++k) {
@@ -164,16 +164,16 @@ class planned_graph {
   constexpr term sliced(term x) {
     if (x.rank() == 0) return x;
     int const axis = d_.below(x.rank());
-    dimension const n = x.dims().size[axis];
+    extend::dimension const n = x.dims().size[axis];
     if (n < 2) return x;
     std::int64_t const step = n > 3 && chance(2) ? 2 : 1;
-    dimension const start = d_.below(static_cast<int>(n)), most = (n - start + step - 1) / step;
+    extend::dimension const start = d_.below(static_cast<int>(n)), most = (n - start + step - 1) / step;
     return extend::slice(x, axis, start, 1 + d_.below(static_cast<int>(most)), step);
   }
   constexpr term padded(term x) {
     if (x.rank() == 0 || x.type() == element::boolean) return x;
     std::int64_t window[2 * max_rank]{};
-    dimensions d = x.dims();
+    extend::dimensions d = x.dims();
     for (int k = 0; k < d.rank; ++k) window[2 * k + 1] = 1;
     int const axes = chance(2) ? 1 : d.rank;
     for (int j = 0; j < axes; ++j) {
@@ -205,7 +205,7 @@ class planned_graph {
   constexpr term multiplied(term x) {
     if (x.rank() != 2 || !floats(x)) x = some([&](term t) { return t.rank() == 2 && floats(t); }, x);
     if (x.rank() != 2 || !floats(x)) return x;
-    dimensions const p = x.dims();
+    extend::dimensions const p = x.dims();
     bool const ta = chance(2);
     bool tb = false;
     term const y = some(
@@ -223,11 +223,11 @@ class planned_graph {
     term const at = some([&](term t) { return t.type() == element::int32 || t.type() == element::int64; }, term{});
     if (!at.present() || at.rank() > 2 || x.rank() > 2) return x;
     if (chance(2)) return extend::gather(x, at);
-    dimensions const d = x.dims(), a = at.dims();
+    extend::dimensions const d = x.dims(), a = at.dims();
     if (a.rank > d.rank) return x;
     for (int k = 0; k < a.rank; ++k)
       if (a.size[k] != d.size[k]) return extend::gather(x, at);
-    dimensions to{1, {o_.sizes[0]}};
+    extend::dimensions to{1, {o_.sizes[0]}};
     for (int k = a.rank; k < d.rank; ++k) to.size[to.rank++] = d.size[k];
     return op::scatter_add::of(x, at, b_.shape(to));
   }
@@ -263,14 +263,14 @@ class planned_graph {
     for (int k = 0; k < x.rank(); ++k) n *= x.dims().size[k] < 0 ? 8 : x.dims().size[k];
     return n <= o_.most && x.rank() <= 5;
   }
-  constexpr void input(element e, dimensions const& d) {
+  constexpr void input(element e, extend::dimensions const& d) {
     inputs_.push(b_.symbol_of(e, b_.shape(d)));
     pool_.push({&b_, inputs_.back()});
   }
 
 public:
-  constexpr planned_graph(builder& b, dice& d, graph_options const& o) : b_(b), d_(d), o_(o) {
-    dimension const p = o.sizes[0], q = o.sizes[1], r = o.sizes[2], s = o.sizes[3];
+  constexpr planned_graph(extend::builder& b, dice& d, graph_options const& o) : b_(b), d_(d), o_(o) {
+    extend::dimension const p = o.sizes[0], q = o.sizes[1], r = o.sizes[2], s = o.sizes[3];
     input(element::float64, {2, {p, q}});
     input(element::float64, {1, {q}});
     input(element::float64, {3, {p, r, q}});
@@ -284,14 +284,14 @@ public:
     b_.set_inputs(inputs_.data(), inputs_.size());
     for (int tries = 0; tries < 4 * o.nodes && b_.get().nodes.size() < o.nodes; ++tries)
       if (term const y = one(); small(y)) pool_.push(y);
-    array<symbol> out;
+    detail::array<extend::symbol> out;
     if (o.gradients) {
       term total = extend::constant(b_, element::float64, 0, 0);
       for (int k = pool_.size() - 1; k >= 0; k -= 3)
         if (pool_[k].type() == element::float64) total = total + extend::mean(soft(pool_[k]), extend::all_axes(pool_[k]));
       out.push(total.id);
-      for (int k = 0; k < 5; ++k) out.push(none);
-      gradient(b_, {&total.id, nullptr, 1, inputs_.data(), 5}, out.data() + 1);
+      for (int k = 0; k < 5; ++k) out.push(extend::none);
+      detail::gradient(b_, {&total.id, nullptr, 1, inputs_.data(), 5}, out.data() + 1);
     }
     int const count = 1 + d_.below(4);
     for (int k = 0; k < count; ++k) out.push(any().id);
@@ -301,15 +301,15 @@ public:
 };
 
 /// The same graph with numbers for its named sizes.
-constexpr graph concrete(graph_view const& v, std::int64_t const* known) {
-  builder copy(v);
+constexpr graph concrete(extend::graph_view const& v, std::int64_t const* known) {
+  extend::builder copy(v);
   graph g = copy.get();
   auto const settle = [&](std::int64_t& n) {
     if (n < 0) n = known[-1 - n];
   };
-  for (dimensions& d : g.shapes)
+  for (extend::dimensions& d : g.shapes)
     for (int k = 0; k < d.rank; ++k) settle(d.size[k]);
-  for (node const& n : g.nodes) {
+  for (extend::node const& n : g.nodes) {
     if (n.op == info_of<op::label>()) settle(g.numbers[n.attribute]);
     bool const moves = n.op->kind == operation_kind::slice || n.op->kind == operation_kind::pad;
     if (moves || n.op->kind == operation_kind::size)

@@ -22,7 +22,7 @@ struct release {
 };
 
 inline std::vector<double> interpreted(interpreter const& p, std::vector<double> const& elements,
-                                       tape& record) {
+                                       detail::tape& record) {
   std::vector<std::vector<double>> out;
   std::vector<void const*> from;
   std::vector<void*> to;
@@ -38,7 +38,7 @@ inline std::vector<double> interpreted(interpreter const& p, std::vector<double>
   return all;
 }
 
-inline std::vector<double> evaluated_element_by_element(graph_view const& g, interpreter const& like,
+inline std::vector<double> evaluated_element_by_element(extend::graph_view const& g, interpreter const& like,
                                                         std::vector<double> const& elements) {
   std::vector<std::vector<double>> out;
   std::vector<double const*> from;
@@ -47,7 +47,7 @@ inline std::vector<double> evaluated_element_by_element(graph_view const& g, int
   for (int k = 0; k < like.input_count(); at += like.input_elements(k++)) from.push_back(at);
   for (int k = 0; k < like.output_count(); ++k)
     to.push_back(out.emplace_back(static_cast<std::size_t>(like.output_elements(k))).data());
-  REQUIRE(evaluate(g, from.data(), to.data()).ok());
+  REQUIRE(detail::evaluate(g, from.data(), to.data()).ok());
   std::vector<double> all;
   for (auto const& y : out) all.insert(all.end(), y.begin(), y.end());
   return all;

@@ -21,16 +21,16 @@ namespace reference {
 
 class plan_machine {
   struct cell {
-    scalar value;
-    std::int32_t owner = none; // a buffer
+    extend::scalar value;
+    std::int32_t owner = extend::none; // a buffer
   };
   struct memory {
     std::vector<cell> cells;
     std::int64_t bytes = 0;
   };
 
-  graph_view g_; // with numbers for all sizes
-  plan const& p_;
+  extend::graph_view g_; // with numbers for all sizes
+  detail::plan const& p_;
   std::vector<std::int64_t> size_;
   std::vector<memory> slots_;
   std::vector<std::vector<cell>> arguments_;
@@ -39,30 +39,30 @@ class plan_machine {
 
 public:
   std::string error;
-  array<values> outputs;
+  detail::array<values> outputs;
 
   /// With `result_in >= 0` that result lies where argument `argument_in` lies.
-  plan_machine(graph_view const& g, plan const& p, std::int64_t const* known, array<values> const& inputs,
-               int result_in = none, int argument_in = none)
+  plan_machine(extend::graph_view const& g, detail::plan const& p, std::int64_t const* known, detail::array<values> const& inputs,
+               int result_in = extend::none, int argument_in = extend::none)
       : g_(g), p_(p), results_(static_cast<std::size_t>(g.output_count())), shared_result_(result_in), shared_argument_(argument_in) {
     for (int k = 0; k < p.known_sizes; ++k) size_.push_back(known[k]);
-    for (derived_size const& d : p.derived) {
+    for (detail::derived_size const& d : p.derived) {
       std::int64_t const a = value(d.a), b = value(d.b);
       size_.push_back(d.product ? a * b : a + b);
     }
-    for (slot const& s : p.slots) {
+    for (detail::slot const& s : p.slots) {
       slots_.push_back({});
       slots_.back().bytes = value(s.count) * s.bytes;
       slots_.back().cells.resize(static_cast<std::size_t>(slots_.back().bytes));
     }
     for (int k = 0; k < inputs.size(); ++k) {
       arguments_.emplace_back();
-      for (scalar const& s : inputs[k]) arguments_.back().push_back({s, none});
+      for (extend::scalar const& s : inputs[k]) arguments_.back().push_back({s, extend::none});
     }
     for (int k = 0; k < g.output_count(); ++k)
       results_[static_cast<std::size_t>(k)].resize(static_cast<std::size_t>(count(g.shape(g.output(k)))));
     for (int k = 0; k < p.nests.size() && error.empty(); ++k) {
-      if (p.nests[k].kind == nest_kind::loops) run(p.nests[k]);
+      if (p.nests[k].kind == detail::nest_kind::loops) run(p.nests[k]);
       else run_kernel(p.nests[k]);
     }
     for (int k = 0; k < p.results.size() && error.empty(); ++k) {
@@ -79,34 +79,34 @@ private:
   void say(char const* what, std::int64_t a = 0, std::int64_t b = 0) {
     if (error.empty()) error = std::string(what) + " " + std::to_string(a) + " " + std::to_string(b);
   }
-  std::int64_t value(dimension d) const { return d >= 0 ? d : size_[static_cast<std::size_t>(-1 - d)]; }
+  std::int64_t value(extend::dimension d) const { return d >= 0 ? d : size_[static_cast<std::size_t>(-1 - d)]; }
 
   cell* find(std::int32_t buffer, std::int64_t at) {
     if (buffer < 0) return say("an access without a buffer"), nullptr;
-    struct buffer const& b = p_.buffers[buffer];
+    detail::buffer const& b = p_.buffers[buffer];
     if (at < 0 || at >= value(b.count)) return say("out of bounds: buffer, position", buffer, at), nullptr;
     auto const i = static_cast<std::size_t>(at);
-    if (b.where == residence::argument) return &arguments_[static_cast<std::size_t>(b.index)][i];
-    if (b.where == residence::result && b.index == shared_result_) return &arguments_[static_cast<std::size_t>(shared_argument_)][i];
-    if (b.where == residence::result) return &results_[static_cast<std::size_t>(b.index)][i];
+    if (b.where == detail::residence::argument) return &arguments_[static_cast<std::size_t>(b.index)][i];
+    if (b.where == detail::residence::result && b.index == shared_result_) return &arguments_[static_cast<std::size_t>(shared_argument_)][i];
+    if (b.where == detail::residence::result) return &results_[static_cast<std::size_t>(b.index)][i];
     if (b.index < 0) return say("a buffer without a slot", buffer), nullptr;
     memory& m = slots_[static_cast<std::size_t>(b.index)];
     if (value(b.count) * static_cast<std::int64_t>(size_of(b.type)) > m.bytes)
       return say("a slot is too small: buffer, slot", buffer, b.index), nullptr;
     return &m.cells[i];
   }
-  scalar read(std::int32_t buffer, std::int64_t at) {
+  extend::scalar read(std::int32_t buffer, std::int64_t at) {
     cell const* const c = find(buffer, at);
     if (c == nullptr) return {};
-    if (p_.buffers[buffer].where == residence::argument) {
-      if (c->owner != none) say("reads an argument that is overwritten: buffer, position", buffer, at);
+    if (p_.buffers[buffer].where == detail::residence::argument) {
+      if (c->owner != extend::none) say("reads an argument that is overwritten: buffer, position", buffer, at);
     } else if (c->owner != buffer)
       say("reads what was not written: buffer, position", buffer, at);
     if (c->value.type != p_.buffers[buffer].type) say("reads another element", buffer, at);
     return c->value;
   }
-  void write(std::int32_t buffer, std::int64_t at, scalar const& s) {
-    if (buffer >= 0 && p_.buffers[buffer].where == residence::argument) return say("writes an argument", buffer);
+  void write(std::int32_t buffer, std::int64_t at, extend::scalar const& s) {
+    if (buffer >= 0 && p_.buffers[buffer].where == detail::residence::argument) return say("writes an argument", buffer);
     cell* const c = find(buffer, at);
     if (c == nullptr) return;
     if (s.type != p_.buffers[buffer].type) say("writes another element", buffer, at);
@@ -116,21 +116,21 @@ private:
   // ---- loops
 
   struct registers {
-    std::vector<scalar> value[element_count];
+    std::vector<extend::scalar> value[element_count];
     std::vector<std::int32_t> owner[element_count];
     void clear() {
-      for (int k = 0; k < element_count; ++k) owner[k].assign(owner[k].size(), none);
+      for (int k = 0; k < element_count; ++k) owner[k].assign(owner[k].size(), extend::none);
     }
-    void set(instance const& v, std::int32_t by, scalar const& s) {
+    void set(detail::instance const& v, std::int32_t by, extend::scalar const& s) {
       auto const e = static_cast<std::size_t>(v.type), k = static_cast<std::size_t>(v.place);
       if (owner[e].size() <= k) {
-        owner[e].resize(k + 1, none);
+        owner[e].resize(k + 1, extend::none);
         value[e].resize(k + 1);
       }
       owner[e][k] = by;
       value[e][k] = s;
     }
-    scalar const* get(instance const& v, std::int32_t by) const {
+    extend::scalar const* get(detail::instance const& v, std::int32_t by) const {
       auto const e = static_cast<std::size_t>(v.type), k = static_cast<std::size_t>(v.place);
       return v.place < 0 || owner[e].size() <= k || owner[e][k] != by ? nullptr : &value[e][k];
     }
@@ -140,69 +140,69 @@ private:
   };
   registers once_, lane_;
   std::vector<registers> row_; // of two blocks
-  std::map<std::int32_t, std::vector<scalar>> sums_;   // by reduction: of rows, chains and lanes
-  std::map<std::int32_t, std::vector<scalar>> totals_; // by accumulation: of interleaved blocks, columns and lanes
+  std::map<std::int32_t, std::vector<extend::scalar>> sums_;   // by reduction: of rows, chains and lanes
+  std::map<std::int32_t, std::vector<extend::scalar>> totals_; // by accumulation: of interleaved blocks, columns and lanes
   int chain_ = 0;
-  std::map<std::int32_t, std::vector<scalar>> before_; // of shifts: the operand at all positions so far
+  std::map<std::int32_t, std::vector<extend::scalar>> before_; // of shifts: the operand at all positions so far
 
-  static bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
+  static bool is_row(detail::instance const& v) { return v.what == detail::action::reduce || v.where == detail::role::row; }
 
-  scalar operand(std::int32_t i, int k, nest const& n, int sub) {
+  extend::scalar operand(std::int32_t i, int k, detail::nest const& n, int sub) {
     std::int32_t const o = p_.operands[p_.instances[i].first_operand + k];
-    if (o == none) return say("an operand that nothing serves: instance, operand", i, k), scalar{};
-    instance const& u = p_.instances[o];
-    if (u.what == action::constant) return detail::scalar_of(u.type, u.bits);
+    if (o == extend::none) return say("an operand that nothing serves: instance, operand", i, k), extend::scalar{};
+    detail::instance const& u = p_.instances[o];
+    if (u.what == detail::action::constant) return detail::scalar_of(u.type, u.bits);
     if (o < n.first_instance || o >= n.first_instance + n.instance_count)
-      return say("an operand of another nest: instance, operand", i, k), scalar{};
-    registers const& r = is_row(u) ? row_[static_cast<std::size_t>(sub)] : u.where == role::once ? once_ : lane_;
-    if (scalar const* const s = r.get(u, o)) return *s;
+      return say("an operand of another nest: instance, operand", i, k), extend::scalar{};
+    registers const& r = is_row(u) ? row_[static_cast<std::size_t>(sub)] : u.where == detail::role::once ? once_ : lane_;
+    if (extend::scalar const* const s = r.get(u, o)) return *s;
     say("an operand that is not there: instance, operand", i, k);
     return {};
   }
-  std::int64_t place(instance const& v, position const& at, nest const& n, bool rows_too = true) {
-    cotangent::access const& a = p_.accesses[v.access];
+  std::int64_t place(detail::instance const& v, position const& at, detail::nest const& n, bool rows_too = true) {
+    cotangent::detail::access const& a = p_.accesses[v.access];
     std::int64_t offset = value(a.offset);
     for (int k = rows_too ? 0 : n.split; k < n.rank; ++k) offset += value(a.stride[k]) * at.axis[k];
     return offset;
   }
-  scalar evaluate(std::int32_t i, nest const& n, int sub) {
-    instance const& v = p_.instances[i];
-    scalar in[3]{};
+  extend::scalar evaluate(std::int32_t i, detail::nest const& n, int sub) {
+    detail::instance const& v = p_.instances[i];
+    extend::scalar in[3]{};
     for (int k = 0; k < v.operand_count; ++k) in[k] = operand(i, k, n, sub);
     if (v.op == info_of<op::convert>() || v.op == info_of<op::identity>()) return converted(in[0], v.type);
     return v.op->evaluate(in);
   }
-  std::int64_t row_buffer_place(nest const& n, std::int64_t lane, int sub) {
+  std::int64_t row_buffer_place(detail::nest const& n, std::int64_t lane, int sub) {
     std::int64_t lanes = 1;
     for (int k = n.split; k < n.rank; ++k) lanes *= value(n.size[k]);
     return sub * lanes + lane;
   }
 
   /// Some values live in a part of the lanes only.
-  bool inside(instance const& v, nest const& n, position const& at) const {
-    return v.where != role::lane || v.detail == none || at.axis[n.rank - 1] < value(p_.windows[v.detail].high[n.rank - 1]);
+  bool inside(detail::instance const& v, detail::nest const& n, position const& at) const {
+    return v.where != detail::role::lane || v.detail == extend::none || at.axis[n.rank - 1] < value(p_.windows[v.detail].high[n.rank - 1]);
   }
 
-  void step(std::int32_t i, nest const& n, position const& at, std::int64_t lane, int sub) {
-    instance const& v = p_.instances[i];
-    scalar s{v.type};
+  void step(std::int32_t i, detail::nest const& n, position const& at, std::int64_t lane, int sub) {
+    detail::instance const& v = p_.instances[i];
+    extend::scalar s{v.type};
     switch (v.what) {
-    case action::constant: return;
-    case action::position: s = number(v.type, v.detail == none ? 0 : static_cast<double>(at.axis[v.detail])); break;
-    case action::size: {
+    case detail::action::constant: return;
+    case detail::action::position: s = number(v.type, v.detail == extend::none ? 0 : static_cast<double>(at.axis[v.detail])); break;
+    case detail::action::size: {
       s = number(v.type, 1);
-      node const& of = *g_.producer(v.detail);
+      extend::node const& of = *g_.producer(v.detail);
       for (int k = 0; k < of.attribute_count; ++k) s = multiply(s, number(v.type, static_cast<double>(g_.attribute(of, k))));
       break;
     }
-    case action::load:
+    case detail::action::load:
       s = inside(v, n, at) ? read(p_.accesses[v.access].buffer, place(v, at, n)) : number(v.type, 7); // anything
       break;
-    case action::recall:
+    case detail::action::recall:
       s = read(p_.row_slots[v.detail].buffer, row_buffer_place(n, lane, sub));
       break;
-    case action::window: {
-      window const& w = p_.windows[v.detail];
+    case detail::action::window: {
+      detail::window const& w = p_.windows[v.detail];
       position from;
       bool inside = true;
       for (int k = 0; k < n.rank; ++k) {
@@ -212,91 +212,91 @@ private:
       s = inside ? read(p_.accesses[v.access].buffer, place(v, from, n)) : number(v.type, 0);
       break;
     }
-    case action::pick: {
-      scalar const label = operand(i, 0, n, sub);
+    case detail::action::pick: {
+      extend::scalar const label = operand(i, 0, n, sub);
       position from = at;
       from.axis[n.rank - 1] = label.integer;
       bool const there = label.integer >= 0 && label.integer < value(n.size[n.rank - 1]);
       s = there ? read(p_.accesses[v.access].buffer, place(v, from, n)) : number(v.type, 0);
       break;
     }
-    case action::shift: {
-      std::vector<scalar>& before = before_[i];
+    case detail::action::shift: {
+      std::vector<extend::scalar>& before = before_[i];
       if (lane == 0) before.clear();
       before.push_back(operand(i, 0, n, sub));
       std::int64_t const from = lane - value(p_.windows[v.detail].low[n.rank - 1]);
       s = from >= 0 && inside(v, n, at) ? before[static_cast<std::size_t>(from)] : number(v.type, 0);
       break;
     }
-    case action::compute:
+    case detail::action::compute:
       s = evaluate(i, n, sub);
-      if (v.access != none && inside(v, n, at)) write(p_.accesses[v.access].buffer, place(v, at, n), s);
+      if (v.access != extend::none && inside(v, n, at)) write(p_.accesses[v.access].buffer, place(v, at, n), s);
       break;
-    case action::reduce: {
+    case detail::action::reduce: {
       if (!inside(v, n, at)) return;
       std::int64_t const w = width(n), chains = p_.forms[n.first_form + v.stage].chains;
-      scalar& sum = sums_[i][static_cast<std::size_t>((sub * chains + chain_) * w + lane % w)];
+      extend::scalar& sum = sums_[i][static_cast<std::size_t>((sub * chains + chain_) * w + lane % w)];
       sum = n.single_pass ? operand(i, 0, n, sub) : with_operand(i, sum, n, sub);
       return;
     }
-    case action::accumulate: {
+    case detail::action::accumulate: {
       if (!inside(v, n, at)) return;
       if (is_column(v, n)) {
         std::int32_t const b = p_.accesses[v.access].buffer;
         std::int64_t const to = place(v, at, n);
         return write(b, to, with_operand(i, read(b, to), n, sub));
       }
-      std::int64_t const of = v.where == role::row || n.rows_in_lanes ? sub % n.block : lane % n.width;
-      scalar& total = totals_[i][static_cast<std::size_t>((sub / n.block * columns(v, n) + (columns(v, n) > 1 ? lane : 0)) *
+      std::int64_t const of = v.where == detail::role::row || n.rows_in_lanes ? sub % n.block : lane % n.width;
+      extend::scalar& total = totals_[i][static_cast<std::size_t>((sub / n.block * columns(v, n) + (columns(v, n) > 1 ? lane : 0)) *
                                                               total_lanes(v, n) + of)];
       total = with_operand(i, total, n, sub);
       return;
     }
     }
-    if (v.slot != none) write(p_.row_slots[v.slot].buffer, row_buffer_place(n, lane, sub), s);
-    if (v.where == role::once) once_.set(v, i, s);
-    else if (v.where == role::row) row_[static_cast<std::size_t>(sub)].set(v, i, s);
+    if (v.slot != extend::none) write(p_.row_slots[v.slot].buffer, row_buffer_place(n, lane, sub), s);
+    if (v.where == detail::role::once) once_.set(v, i, s);
+    else if (v.where == detail::role::row) row_[static_cast<std::size_t>(sub)].set(v, i, s);
     else lane_.set(v, i, s);
   }
 
   /// A reduction's result so far, and its operand at one position.
-  scalar with_operand(std::int32_t i, scalar const& so_far, nest const& n, int sub) {
-    instance const& v = p_.instances[i];
+  extend::scalar with_operand(std::int32_t i, extend::scalar const& so_far, detail::nest const& n, int sub) {
+    detail::instance const& v = p_.instances[i];
     if (v.fused) {
       std::int32_t const product = p_.operands[v.first_operand];
-      scalar const a = operand(product, 0, n, sub), b = operand(product, 1, n, sub);
-      return v.type == element::float32 ? scalar::of(std::fma(a.as<float>(), b.as<float>(), so_far.as<float>()))
-                                        : scalar::of(std::fma(a.real, b.real, so_far.real));
+      extend::scalar const a = operand(product, 0, n, sub), b = operand(product, 1, n, sub);
+      return v.type == element::float32 ? extend::scalar::of(std::fma(a.as<float>(), b.as<float>(), so_far.as<float>()))
+                                        : extend::scalar::of(std::fma(a.real, b.real, so_far.real));
     }
-    scalar const both[2]{so_far, operand(i, 0, n, sub)};
+    extend::scalar const both[2]{so_far, operand(i, 0, n, sub)};
     return v.op->evaluate(both);
   }
-  static scalar combined(instance const& v, scalar const& a, scalar const& b) {
-    scalar const both[2]{a, b};
+  static extend::scalar combined(detail::instance const& v, extend::scalar const& a, extend::scalar const& b) {
+    extend::scalar const both[2]{a, b};
     return v.op->evaluate(both);
   }
   /// Adds the upper half of the lanes to the lower one until one is left.
-  static scalar folded(instance const& v, scalar* lanes, std::int64_t count) {
+  static extend::scalar folded(detail::instance const& v, extend::scalar* lanes, std::int64_t count) {
     for (count /= 2; count > 0; count /= 2)
       for (std::int64_t k = 0; k < count; ++k) lanes[k] = combined(v, lanes[k], lanes[k + count]);
     return lanes[0];
   }
-  static std::int64_t width(nest const& n) { return n.rows_in_lanes ? 1 : n.width; }
+  static std::int64_t width(detail::nest const& n) { return n.rows_in_lanes ? 1 : n.width; }
   /// Accumulates over rows to one element for each position along the lanes.
-  bool is_per_position(instance const& v, nest const& n) const {
-    return v.where == role::lane && n.rank > 0 && p_.accesses[v.access].stride[n.rank - 1] != 0;
+  bool is_per_position(detail::instance const& v, detail::nest const& n) const {
+    return v.where == detail::role::lane && n.rank > 0 && p_.accesses[v.access].stride[n.rank - 1] != 0;
   }
-  bool is_column(instance const& v, nest const& n) const { return is_per_position(v, n) && !n.rows_in_lanes; }
-  std::int64_t columns(instance const& v, nest const& n) const {
+  bool is_column(detail::instance const& v, detail::nest const& n) const { return is_per_position(v, n) && !n.rows_in_lanes; }
+  std::int64_t columns(detail::instance const& v, detail::nest const& n) const {
     return n.rows_in_lanes && is_per_position(v, n) ? value(n.size[n.rank - 1]) : 1;
   }
-  static std::int64_t total_lanes(instance const& v, nest const& n) {
-    return v.where == role::row || n.rows_in_lanes ? n.block : n.width;
+  static std::int64_t total_lanes(detail::instance const& v, detail::nest const& n) {
+    return v.where == detail::role::row || n.rows_in_lanes ? n.block : n.width;
   }
 
-  void start(std::int32_t i, nest const& n, std::int64_t lanes) {
-    instance const& v = p_.instances[i];
-    if (v.what != action::accumulate) return;
+  void start(std::int32_t i, detail::nest const& n, std::int64_t lanes) {
+    detail::instance const& v = p_.instances[i];
+    if (v.what != detail::action::accumulate) return;
     if (!is_column(v, n))
       totals_[i].assign(static_cast<std::size_t>(2 * columns(v, n) * total_lanes(v, n)), v.op->neutral(v.type));
     for (std::int64_t c = 0; c < lanes && is_column(v, n); ++c) {
@@ -305,9 +305,9 @@ private:
       write(p_.accesses[v.access].buffer, place(v, at, n, false), v.op->neutral(v.type));
     }
   }
-  void finish(std::int32_t i, nest const& n) {
-    instance const& v = p_.instances[i];
-    if (v.what != action::accumulate || is_column(v, n)) return;
+  void finish(std::int32_t i, detail::nest const& n) {
+    detail::instance const& v = p_.instances[i];
+    if (v.what != detail::action::accumulate || is_column(v, n)) return;
     for (std::int64_t c = 0; c < columns(v, n); ++c) {
       position at;
       place_lane(n, c, at);
@@ -315,14 +315,14 @@ private:
             folded(v, &totals_[i][static_cast<std::size_t>(c * total_lanes(v, n))], total_lanes(v, n)));
     }
   }
-  void place_lane(nest const& n, std::int64_t c, position& at) const {
+  void place_lane(detail::nest const& n, std::int64_t c, position& at) const {
     for (int k = n.rank - 1; k >= n.split && c > 0; --k) {
       at.axis[k] = c % value(n.size[k]);
       c /= value(n.size[k]);
     }
   }
 
-  void run(nest const& n) {
+  void run(detail::nest const& n) {
     if (n.rank - n.split > 1) return say("a nest with more than one lane axis");
     std::int64_t rows = 1, lanes = 1;
     for (int k = 0; k < n.split; ++k) rows *= value(n.size[k]);
@@ -350,7 +350,7 @@ private:
     for (int i = n.first_instance; i < n.first_instance + n.instance_count; ++i) finish(i, n);
   }
 
-  position row_at(nest const& n, std::int64_t row) const {
+  position row_at(detail::nest const& n, std::int64_t row) const {
     position at;
     for (int k = n.split - 1; k >= 0; --k) {
       at.axis[k] = row % value(n.size[k]);
@@ -359,13 +359,13 @@ private:
     return at;
   }
   /// One stage of rows `top`, ... of those that begin with row `first`.
-  void run_stage(nest const& n, int stage, std::int64_t first, int top, int active, std::int64_t lanes) {
+  void run_stage(detail::nest const& n, int stage, std::int64_t first, int top, int active, std::int64_t lanes) {
     std::int32_t const* const list = &p_.lists[n.first_list + 1 + 2 * stage];
-    stage_form const& f = p_.forms[n.first_form + stage];
+    detail::stage_form const& f = p_.forms[n.first_form + stage];
     for (int sub = top; sub < top + active; ++sub)
       for (int i = list[0]; i < list[1]; ++i) step(i, n, row_at(n, first + sub), 0, sub);
     for (int i = list[1]; i < list[2]; ++i)
-      if (instance const& v = p_.instances[i]; v.what == action::reduce)
+      if (detail::instance const& v = p_.instances[i]; v.what == detail::action::reduce)
         sums_[i].assign(static_cast<std::size_t>(2 * n.block * f.chains * width(n)), v.op->neutral(v.type));
     int const rows = n.rows_in_lanes || (f.whole_blocks && active == n.block) ? active : f.rows;
     for (int k = 0, r = 0; k < active; k += r) {
@@ -374,25 +374,25 @@ private:
     }
     for (int sub = top; sub < top + active; ++sub)
       for (int i = list[1]; i < list[2]; ++i)
-        if (instance const& v = p_.instances[i]; v.what == action::reduce) {
+        if (detail::instance const& v = p_.instances[i]; v.what == detail::action::reduce) {
           std::int64_t const w = width(n);
-          scalar* const sums = &sums_[i][static_cast<std::size_t>(sub * f.chains * w)];
+          extend::scalar* const sums = &sums_[i][static_cast<std::size_t>(sub * f.chains * w)];
           for (std::int64_t step = 1; step < f.chains; step *= 2)
             for (std::int64_t k = 0; k < f.chains; k += 2 * step)
               for (std::int64_t j = 0; j < w; ++j) sums[k * w + j] = combined(v, sums[k * w + j], sums[(k + step) * w + j]);
-          scalar const sum = folded(v, sums, w);
+          extend::scalar const sum = folded(v, sums, w);
           row_[static_cast<std::size_t>(sub)].set(v, i, sum);
-          if (v.access != none) write(p_.accesses[v.access].buffer, place(v, row_at(n, first + sub), n), sum);
+          if (v.access != extend::none) write(p_.accesses[v.access].buffer, place(v, row_at(n, first + sub), n), sum);
         }
   }
   /// The lanes of a stage in interleaved rows.
-  void run_lanes(nest const& n, int stage, std::int64_t first, int top, int rows, std::int64_t lanes) {
+  void run_lanes(detail::nest const& n, int stage, std::int64_t first, int top, int rows, std::int64_t lanes) {
     std::int32_t const* const list = &p_.lists[n.first_list + 2 + 2 * stage];
     std::int64_t low = 0, high = lanes;
     for (int i = list[0]; i < list[1]; ++i)
-      if (instance const& v = p_.instances[i]; cotangent::detail::clips(v)) {
-        window const& w = p_.windows[v.detail];
-        if (v.what != action::shift) low = std::max(low, value(w.low[n.rank - 1]));
+      if (detail::instance const& v = p_.instances[i]; cotangent::detail::clips(v)) {
+        detail::window const& w = p_.windows[v.detail];
+        if (v.what != detail::action::shift) low = std::max(low, value(w.low[n.rank - 1]));
         high = std::min(high, value(w.high[n.rank - 1]));
       }
     bool const masks = list[1] - list[0] > cotangent::detail::sum_order::long_body;
@@ -413,13 +413,13 @@ private:
 
   // ---- kernels
 
-  void run_kernel(nest const& n) {
-    node const& what = g_.nodes[n.node];
-    array<values> of(g_.tensor_count);
+  void run_kernel(detail::nest const& n) {
+    extend::node const& what = g_.nodes[n.node];
+    detail::array<values> of(g_.tensor_count);
     for (int k = 0; k < what.operand_count; ++k) {
-      symbol const x = g_.operand(what, k);
-      cotangent::access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + k]];
-      dimensions const& d = g_.shape(x);
+      extend::symbol const x = g_.operand(what, k);
+      cotangent::detail::access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + k]];
+      extend::dimensions const& d = g_.shape(x);
       if (what.op->kind == operation_kind::matmul) check_matrix(a, d);
       values v;
       for (std::int64_t i = 0; i < count(d); ++i) {
@@ -432,12 +432,12 @@ private:
     }
     if (!error.empty()) return;
     values const y = apply(g_, what, of);
-    cotangent::access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + what.operand_count]];
-    dimensions const& d = g_.shape(g_.result(what));
+    cotangent::detail::access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + what.operand_count]];
+    extend::dimensions const& d = g_.shape(g_.result(what));
     for (std::int64_t i = 0; i < count(d); ++i) write(a.buffer, i, y[static_cast<int>(i)]);
   }
   /// A matrix product takes one distance only: either neighbors in a row or neighbors in a column stand side by side.
-  void check_matrix(cotangent::access const& a, dimensions const& d) {
+  void check_matrix(cotangent::detail::access const& a, extend::dimensions const& d) {
     int const row = d.rank - 2, column = d.rank - 1;
     bool const by_columns = a.stride[column] != 1 && d.size[column] != 1;
     std::int64_t const near = value(a.stride[by_columns ? row : column]), far = value(a.stride[by_columns ? column : row]);
@@ -452,16 +452,16 @@ struct plan_to_read {
   template <class T> struct pool {
     T const* data;
   };
-  plan_capacity size;
-  pool<instance> instances;
-  pool<cotangent::access> accesses;
-  pool<buffer> buffers;
-  pool<nest> nests;
-  pool<row_slot> row_slots;
+  detail::plan_capacity size;
+  pool<detail::instance> instances;
+  pool<cotangent::detail::access> accesses;
+  pool<detail::buffer> buffers;
+  pool<detail::nest> nests;
+  pool<detail::row_slot> row_slots;
   pool<std::int32_t> results, kernel_accesses;
 
-  explicit plan_to_read(plan const& p)
-      : size(plan_capacity::of(p)), instances{p.instances.data()}, accesses{p.accesses.data()}, buffers{p.buffers.data()},
+  explicit plan_to_read(detail::plan const& p)
+      : size(detail::plan_capacity::of(p)), instances{p.instances.data()}, accesses{p.accesses.data()}, buffers{p.buffers.data()},
         nests{p.nests.data()}, row_slots{p.row_slots.data()}, results{p.results.data()},
         kernel_accesses{p.kernel_accesses.data()} {}
 };

@@ -11,15 +11,15 @@
 namespace reference {
 
 class random_graph {
-  builder& b_;
+  extend::builder& b_;
   dice& d_;
   bool stops_;  // whether there may be a border for gradients
   bool images_; // whether there may be convolutions, pooling and random numbers
-  array<term> pool_;
+  detail::array<term> pool_;
 
-  constexpr std::int32_t shape(std::initializer_list<dimension> sizes) {
-    dimensions d;
-    for (dimension n : sizes) d.size[d.rank++] = n;
+  constexpr std::int32_t shape(std::initializer_list<extend::dimension> sizes) {
+    extend::dimensions d;
+    for (extend::dimension n : sizes) d.size[d.rank++] = n;
     return b_.shape(d);
   }
   constexpr term any() {
@@ -30,10 +30,10 @@ class random_graph {
   constexpr term with(term x) {
     for (int tries = 0; tries < 20; ++tries) {
       term const y = any();
-      dimensions const p = x.dims(), q = y.dims();
+      extend::dimensions const p = x.dims(), q = y.dims();
       bool fits = true;
       for (int k = 1; k <= p.rank && k <= q.rank; ++k) {
-        dimension const m = p.size[p.rank - k], n = q.size[q.rank - k];
+        extend::dimension const m = p.size[p.rank - k], n = q.size[q.rank - k];
         fits = fits && (m == n || m == 1 || n == 1);
       }
       if (fits) return y;
@@ -44,7 +44,7 @@ class random_graph {
 
   /// A matrix as an image of one channel, and back.
   template <class F> constexpr term as_image(term x, F f) {
-    dimensions const m = x.dims();
+    extend::dimensions const m = x.dims();
     term const y = f(op::reshape::of(x, shape({m.size[0], m.size[1], 1})));
     return op::reshape::of(y, shape({y.dims().size[0], y.dims().size[1]}));
   }
@@ -124,11 +124,11 @@ class random_graph {
   }
 
 public:
-  constexpr random_graph(builder& b, dice& d, int size, bool scalar_output = true, bool stops = true,
+  constexpr random_graph(extend::builder& b, dice& d, int size, bool scalar_output = true, bool stops = true,
                          bool images = false)
       : b_(b), d_(d), stops_(stops), images_(images) {
     std::int32_t const shapes[]{shape({4, 3}), shape({3}), shape({4, 1}), 0};
-    symbol inputs[4]{};
+    extend::symbol inputs[4]{};
     for (int k = 0; k < 4; ++k) pool_.push({&b_, inputs[k] = b_.symbol_of(element::float64, shapes[k])});
     b_.set_inputs(inputs, 4);
     while (b_.get().nodes.size() < size) {
@@ -140,7 +140,7 @@ public:
       term const y = bounded(pool_[k]);
       total = total + extend::sum(y, extend::all_axes(y));
     }
-    symbol const outputs[2]{total.id, any().id};
+    extend::symbol const outputs[2]{total.id, any().id};
     b_.set_outputs(outputs, scalar_output ? 1 : 2);
   }
 };

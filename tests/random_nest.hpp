@@ -30,7 +30,7 @@ struct nest_state {
 
 class nest_maker {
 protected:
-  builder& b_;
+  extend::builder& b_;
   int elements_; // 1: scalars
   bool views_ = false;
   int codes_ = few_codes;
@@ -51,20 +51,20 @@ protected:
       return r;
     }
     r.t = {&b_, b_.symbol_of(x.t.type(), x.t.shape_id())};
-    symbol const from[3]{piece(x.t, 0), piece(y.t, 1), piece(x.t, 1)}, to[2]{piece(r.t, 0), piece(r.t, 1)};
+    extend::symbol const from[3]{piece(x.t, 0), piece(y.t, 1), piece(x.t, 1)}, to[2]{piece(r.t, 0), piece(r.t, 1)};
     (void)b_.assign(info_of<op::multiply>(), from, 2, to, 1, nullptr, 0);
     (void)b_.assign(info_of<op::sin>(), from + 2, 1, to + 1, 1, nullptr, 0);
     return r;
   }
-  constexpr symbol piece(term t, std::int64_t at) const {
+  constexpr extend::symbol piece(term t, std::int64_t at) const {
     std::int64_t const step = 1;
-    return range_view(b_, t.id, &at, &step, dimensions{1, {1}});
+    return detail::range_view(b_, t.id, &at, &step, extend::dimensions{1, {1}});
   }
 
   /// The tanh of the convolution of x, a row of pixels, with y.
   constexpr followed convolved(followed const& x, followed const& y) const {
-    std::int32_t const image = b_.shape(dimensions{3, {1, elements_, 1}}),
-                       taps = b_.shape(dimensions{4, {1, elements_, 1, 1}});
+    std::int32_t const image = b_.shape(extend::dimensions{3, {1, elements_, 1}}),
+                       taps = b_.shape(extend::dimensions{4, {1, elements_, 1, 1}});
     followed r;
     r.t = extend::conv2d(op::reshape::of(x.t, image), op::reshape::of(y.t, taps),
                          {.padding = {0, elements_ - 1}, .padding_end = {0, 0}});
@@ -117,7 +117,7 @@ protected:
   }
 
 public:
-  constexpr nest_maker(builder& b, int elements, int codes = few_codes)
+  constexpr nest_maker(extend::builder& b, int elements, int codes = few_codes)
       : b_(b), elements_(elements), codes_(codes) {}
 
   double margin = 1;       // how near a decision came to being another
@@ -170,12 +170,12 @@ struct case_plan {
 /// As loops and branches.
 class nest_in_graph : public nest_maker {
 public:
-  constexpr nest_in_graph(builder& b, int elements, int codes = few_codes) : nest_maker(b, elements, codes) {
+  constexpr nest_in_graph(extend::builder& b, int elements, int codes = few_codes) : nest_maker(b, elements, codes) {
     views_ = true;
   }
   constexpr void block(std::uint64_t seed, int depth, nest_state& v) {
     dice d(seed), m(seed + marks);
-    builder_scope const around(b_);
+    detail::builder_scope const around(b_);
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
@@ -194,16 +194,16 @@ private:
     if (how < 2) (void)b_.open_block();
   }
   constexpr void loop(loop_plan const& p, int depth, nest_state& v) {
-    array<symbol> inits;
+    detail::array<extend::symbol> inits;
     for (int k = 0; k < nest_slots; ++k)
       if (p.carried[k]) inits.push(v.slot[k].t.id);
     term const limit = p.style == 0 ? extend::constant(b_, element::int64, b_.shape({}), p.trips) : term{};
-    loop_builder l(b_, {.inits = inits.data(),
+    detail::loop_builder l(b_, {.inits = inits.data(),
                         .carried = inits.size(),
                         .limit = limit.id,
-                        .flags = p.style == 3 ? std::int64_t{loop_layout::runs_first} : std::int64_t{0}});
-    auto const enter = [&](symbol const* in) {
-      array<symbol> own;
+                        .flags = p.style == 3 ? std::int64_t{detail::loop_layout::runs_first} : std::int64_t{0}});
+    auto const enter = [&](extend::symbol const* in) {
+      detail::array<extend::symbol> own;
       for (int k = 0; k < inits.size(); ++k) own.push(in[1 + k]);
       nest_state inside;
       for (int k = 0, j = 0; k < nest_slots; ++k)
@@ -211,8 +211,8 @@ private:
       return inside;
     };
     if (p.style != 0) {
-      symbol const* in = l.open_condition();
-      symbol const count = in[0];
+      extend::symbol const* in = l.open_condition();
+      extend::symbol const count = in[0];
       nest_state const inside = enter(in);
       term const seen{&b_, count};
       term goes_on = bounds ? seen < p.trips : extend::convert(seen, element::float64) < static_cast<double>(p.trips);
@@ -224,25 +224,25 @@ private:
     }
     nest_state inside = enter(l.open_body());
     block(p.body, depth, inside);
-    array<symbol> next;
+    detail::array<extend::symbol> next;
     for (int k = 0; k < nest_slots; ++k)
       if (p.carried[k]) next.push(inside.slot[k].t.id);
-    symbol const entry = inside.slot[p.stacked].t.id;
+    extend::symbol const entry = inside.slot[p.stacked].t.id;
     l.close_body(next.data(), next.size(), &entry, p.stacks ? 1 : 0);
     (void)l.finish();
     for (int k = 0, j = 0; k < nest_slots; ++k)
       if (p.carried[k]) v.slot[k].t = {&b_, l.last(j++)};
     if (!p.stacks) return;
-    symbol const scanned = l.stack(0), sum = v.slot[p.into].t.id;
-    loop_builder again(b_, {.inits = &sum,
+    extend::symbol const scanned = l.stack(0), sum = v.slot[p.into].t.id;
+    detail::loop_builder again(b_, {.inits = &sum,
                             .carried = 1,
                             .limit = l.trips(),
-                            .flags = p.reverse ? std::int64_t{loop_layout::reverse} : std::int64_t{0},
+                            .flags = p.reverse ? std::int64_t{detail::loop_layout::reverse} : std::int64_t{0},
                             .scans = &scanned,
                             .scanned = 1});
-    symbol const* in = again.open_body();
-    symbol const total = in[1], slice = in[2];
-    symbol const more = combined(p.code, {{&b_, total}}, {{&b_, slice}}).t.id;
+    extend::symbol const* in = again.open_body();
+    extend::symbol const total = in[1], slice = in[2];
+    extend::symbol const more = combined(p.code, {{&b_, total}}, {{&b_, slice}}).t.id;
     again.close_body(&more, 1);
     (void)again.finish();
     v.slot[p.into].t = {&b_, again.last(0)};
@@ -254,18 +254,18 @@ private:
       term const x = decision(v.slot[0].t);
       index = extend::convert(x > p.low, element::int64) + extend::convert(x > p.high, element::int64) - 1;
     }
-    symbol passed[nest_slots]{};
+    extend::symbol passed[nest_slots]{};
     for (int k = 0; k < nest_slots; ++k) passed[k] = v.slot[k].t.id;
-    case_builder c(b_, index.id, passed, nest_slots);
-    array<int> bypass;
+    detail::case_builder c(b_, index.id, passed, nest_slots);
+    detail::array<int> bypass;
     for (int k = 0; k < nest_slots; ++k)
       if (p.given[k]) bypass.push(p.bypass[k]);
     for (std::uint64_t const seed : p.branch) {
-      symbol const* in = c.open_branch();
+      extend::symbol const* in = c.open_branch();
       nest_state inside;
       for (int k = 0; k < nest_slots; ++k) inside.slot[k].t = {&b_, in[k]};
       block(seed, depth, inside);
-      array<symbol> results;
+      detail::array<extend::symbol> results;
       for (int k = 0; k < nest_slots; ++k)
         if (p.given[k]) results.push(inside.slot[k].t.id);
       c.close_branch(results.data(), results.size());
@@ -299,7 +299,7 @@ private:
     return a < b;
   }
   constexpr void loop(loop_plan const& p, int depth, nest_state& v) {
-    array<followed> entries;
+    detail::array<followed> entries;
     for (int count = 0;; ++count) {
       if (!(p.style == 3 && count == 0)) {
         if (count >= p.trips) break;
@@ -336,13 +336,13 @@ private:
 
 /// A function of four values: its value, its gradient, and the gradient of something made of that.
 template <class Maker> struct nest {
-  builder b;
-  symbol x[nest_slots]{};
+  extend::builder b;
+  extend::symbol x[nest_slots]{};
   double margin = 1;
 
   constexpr nest(std::uint64_t seed, int depth, int elements, element e, double const* at, int orders = 2,
-                 tape_options const& tape = {}, int codes = few_codes, std::uint64_t marks = 0, bool bounds = true) {
-    std::int32_t const shape = elements == 1 ? b.shape({}) : b.shape(dimensions{1, {elements}});
+                 detail::tape_options const& tape = {}, int codes = few_codes, std::uint64_t marks = 0, bool bounds = true) {
+    std::int32_t const shape = elements == 1 ? b.shape({}) : b.shape(extend::dimensions{1, {elements}});
     nest_state v;
     for (int k = 0; k < nest_slots; ++k) {
       x[k] = b.symbol_of(e, shape);
@@ -355,13 +355,13 @@ template <class Maker> struct nest {
     maker.bounds = bounds;
     maker.block(seed, depth, v);
     margin = maker.margin;
-    array<symbol> outputs;
+    detail::array<extend::symbol> outputs;
     term loss = sum_of(v.slot[0].t);
     for (int k = 1; k < nest_slots; ++k) loss = loss + (k + 1) * 0.3 * sum_of(v.slot[k].t);
     outputs.push(loss.id);
     for (int order = 0; order < orders; ++order) {
-      symbol d[nest_slots]{};
-      gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = x, .wrt_count = nest_slots, .tape = tape}, d);
+      extend::symbol d[nest_slots]{};
+      detail::gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = x, .wrt_count = nest_slots, .tape = tape}, d);
       for (int k = 0; k < nest_slots; ++k) {
         outputs.push(d[k]);
         term const t{&b, d[k]};

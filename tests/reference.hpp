@@ -15,9 +15,9 @@ namespace reference {
 
 using namespace cotangent;
 
-using values = array<scalar>;
+using values = detail::array<extend::scalar>;
 
-constexpr std::int64_t count(dimensions const& d) {
+constexpr std::int64_t count(extend::dimensions const& d) {
   std::int64_t n = 1;
   for (int k = 0; k < d.rank; ++k) n *= d.size[k];
   return n;
@@ -26,7 +26,7 @@ constexpr std::int64_t count(dimensions const& d) {
 struct place {
   std::int64_t at[max_rank]{};
 };
-constexpr place place_of(dimensions const& d, std::int64_t position) {
+constexpr place place_of(extend::dimensions const& d, std::int64_t position) {
   place p;
   for (int k = d.rank - 1; k >= 0; --k) {
     p.at[k] = position % d.size[k];
@@ -34,73 +34,73 @@ constexpr place place_of(dimensions const& d, std::int64_t position) {
   }
   return p;
 }
-constexpr int position_of(dimensions const& d, place const& p) {
+constexpr int position_of(extend::dimensions const& d, place const& p) {
   std::int64_t position = 0;
   for (int k = 0; k < d.rank; ++k) position = position * d.size[k] + p.at[k];
   return static_cast<int>(position);
 }
 
-constexpr scalar number(element e, double v) {
-  return is_floating(e) ? scalar{e, detail::rounded_to(e, v), 0}
-                        : scalar{e, 0, e == element::boolean ? static_cast<std::int64_t>(v) != 0 : static_cast<std::int64_t>(v)};
+constexpr extend::scalar number(element e, double v) {
+  return is_floating(e) ? extend::scalar{e, detail::rounded_to(e, v), 0}
+                        : extend::scalar{e, 0, e == element::boolean ? static_cast<std::int64_t>(v) != 0 : static_cast<std::int64_t>(v)};
 }
-constexpr scalar converted(scalar const& s, element to) {
+constexpr extend::scalar converted(extend::scalar const& s, element to) {
   switch (to) {
-  case element::float32: return scalar::of(s.as<float>());
-  case element::float64: return scalar::of(s.as<double>());
-  case element::int32: return scalar::of(s.as<std::int32_t>());
-  case element::int64: return scalar::of(s.as<std::int64_t>());
-  case element::boolean: return scalar::of(s.as<bool>());
-  case element::float16: return scalar::of(s.as<float16>());
-  case element::bfloat16: return scalar::of(s.as<bfloat16>());
+  case element::float32: return extend::scalar::of(s.as<float>());
+  case element::float64: return extend::scalar::of(s.as<double>());
+  case element::int32: return extend::scalar::of(s.as<std::int32_t>());
+  case element::int64: return extend::scalar::of(s.as<std::int64_t>());
+  case element::boolean: return extend::scalar::of(s.as<bool>());
+  case element::float16: return extend::scalar::of(s.as<float16>());
+  case element::bfloat16: return extend::scalar::of(s.as<bfloat16>());
   }
   return s;
 }
-constexpr scalar add(scalar const& a, scalar const& b) {
-  scalar const both[2]{a, b};
+constexpr extend::scalar add(extend::scalar const& a, extend::scalar const& b) {
+  extend::scalar const both[2]{a, b};
   return info_of<op::add>()->evaluate(both);
 }
-constexpr scalar multiply(scalar const& a, scalar const& b) {
-  scalar const both[2]{a, b};
+constexpr extend::scalar multiply(extend::scalar const& a, extend::scalar const& b) {
+  extend::scalar const both[2]{a, b};
   return info_of<op::multiply>()->evaluate(both);
 }
 
 /// The value of a function of whole tensors of T, by the operation's own scalar code.
 template <class T>
-constexpr void apply_whole(graph_view const& g, node const& n, array<values> const& of, values& result) {
+constexpr void apply_whole(extend::graph_view const& g, extend::node const& n, detail::array<values> const& of, values& result) {
   whole_call call;
-  array<T> numbers[4];
-  auto const tensor = [&](int k, symbol t, values const& v) {
-    dimensions const& d = g.shape(t);
-    for (scalar const& s : v) numbers[k].push(s.as<T>());
+  detail::array<T> numbers[4];
+  auto const tensor = [&](int k, extend::symbol t, values const& v) {
+    extend::dimensions const& d = g.shape(t);
+    for (extend::scalar const& s : v) numbers[k].push(s.as<T>());
     return whole_tensor::of(numbers[k].data(), d.rank, d.size);
   };
   for (int k = 0; k < n.operand_count; ++k) call.operand[k] = tensor(k, g.operand(n, k), of[g.operand(n, k)]);
   call.result = tensor(3, g.result(n), result);
   call.attribute = g.numbers + n.attribute;
   n.op->whole(call);
-  for (int i = 0; i < result.size(); ++i) result[i] = scalar::of(numbers[3][i]);
+  for (int i = 0; i < result.size(); ++i) result[i] = extend::scalar::of(numbers[3][i]);
 }
 
 /// The values of one node's result.
-constexpr values apply(graph_view const& g, node const& n, array<values> const& of) {
-  symbol const y = g.result(n);
-  dimensions const& d = g.shape(y);
+constexpr values apply(extend::graph_view const& g, extend::node const& n, detail::array<values> const& of) {
+  extend::symbol const y = g.result(n);
+  extend::dimensions const& d = g.shape(y);
   element const type = g.tensors[y].type;
   values r(static_cast<int>(count(d)), number(type, 0));
   auto const x = [&](int k) -> values const& { return of[g.operand(n, k)]; };
-  auto const from = [&](int k = 0) -> dimensions const& { return g.shape(g.operand(n, k)); };
+  auto const from = [&](int k = 0) -> extend::dimensions const& { return g.shape(g.operand(n, k)); };
   auto const attribute = [&](int k = 0) { return g.attribute(n, k); };
   switch (n.op->kind) {
   case operation_kind::constant:
-    for (scalar& s : r) s = detail::scalar_of(type, attribute());
+    for (extend::scalar& s : r) s = detail::scalar_of(type, attribute());
     break;
   case operation_kind::iota:
     for (int i = 0; i < r.size(); ++i)
       r[i] = number(type, static_cast<double>(place_of(d, i).at[attribute()]));
     break;
   case operation_kind::size:
-    for (scalar& s : r) {
+    for (extend::scalar& s : r) {
       s = number(type, 1);
       for (int k = 0; k < n.attribute_count; ++k)
         s = multiply(s, number(type, static_cast<double>(attribute(k))));
@@ -108,20 +108,20 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
     break;
   case operation_kind::elementwise:
     for (int i = 0; i < r.size(); ++i) {
-      scalar in[3]{};
+      extend::scalar in[3]{};
       for (int k = 0; k < n.operand_count; ++k) in[k] = x(k)[i];
       r[i] = n.op == info_of<op::convert>() ? converted(in[0], type) : n.op->evaluate(in);
     }
     break;
   case operation_kind::reduction:
-    for (scalar& s : r) s = n.op->neutral(type);
+    for (extend::scalar& s : r) s = n.op->neutral(type);
     for (int i = 0; i < x(0).size(); ++i) {
       place const p = place_of(from(), i);
       place to;
       int rank = 0;
       for (int k = 0; k < from().rank; ++k)
         if ((attribute() >> k & 1) == 0) to.at[rank++] = p.at[k];
-      scalar const in[2]{r[position_of(d, to)], x(0)[i]};
+      extend::scalar const in[2]{r[position_of(d, to)], x(0)[i]};
       r[position_of(d, to)] = n.op->evaluate(in);
     }
     break;
@@ -129,10 +129,10 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
     for (int i = 0; i < r.size(); ++i) {
       place p, q = place_of(d, i);
       for (int k = 0; k < d.rank; ++k) p.at[k < attribute() ? k : k + 1] = q.at[k];
-      scalar best{};
+      extend::scalar best{};
       for (std::int64_t k = 0; k < from().size[attribute()]; ++k) {
         p.at[attribute()] = k;
-        scalar const v = x(0)[position_of(from(), p)];
+        extend::scalar const v = x(0)[position_of(from(), p)];
         if (k == 0 || v.as<double>() > best.as<double>()) {
           best = v;
           r[i] = number(type, static_cast<double>(k));
@@ -187,7 +187,7 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
   case operation_kind::gather:
   case operation_kind::scatter_add: {
     bool const gathers = n.op->kind == operation_kind::gather;
-    dimensions const& table = gathers ? from() : d;
+    extend::dimensions const& table = gathers ? from() : d;
     int row = 1;
     for (int k = 1; k < table.rank; ++k) row *= static_cast<int>(table.size[k]);
     for (int i = 0; i < x(1).size(); ++i) {
@@ -226,11 +226,11 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
 }
 
 /// The values of the outputs, one after the other.
-constexpr array<values> evaluate(graph_view const& g, array<values> const& inputs) {
-  array<values> of(g.tensor_count);
+constexpr detail::array<values> evaluate(extend::graph_view const& g, detail::array<values> const& inputs) {
+  detail::array<values> of(g.tensor_count);
   for (int k = 0; k < g.input_count(); ++k) of[g.input(k)] = inputs[k];
   for (std::int32_t i = 0; i < g.node_count; ++i) of[g.result(g.nodes[i])] = apply(g, g.nodes[i], of);
-  array<values> results;
+  detail::array<values> results;
   for (int k = 0; k < g.output_count(); ++k) results.push(of[g.output(k)]);
   return results;
 }
@@ -254,10 +254,10 @@ public:
 };
 
 /// For every input values in [low, high) (integers: rounded down).
-constexpr array<values> inputs_of(graph_view const& g, dice& d, double low, double high) {
-  array<values> r;
+constexpr detail::array<values> inputs_of(extend::graph_view const& g, dice& d, double low, double high) {
+  detail::array<values> r;
   for (int k = 0; k < g.input_count(); ++k) {
-    symbol const t = g.input(k);
+    extend::symbol const t = g.input(k);
     values v;
     for (std::int64_t i = 0; i < count(g.shape(t)); ++i)
       v.push(number(g.tensors[t].type, d.between(low, high)));
@@ -279,12 +279,12 @@ template <class Op> constexpr auto if_elementwise() {
 template <class... Ops> constexpr auto elementwise_among(operations<Ops...>) {
   return std::tuple_cat(reference::if_elementwise<Ops>()...);
 }
-using elementwise_operations = decltype(elementwise_among(library_operations{}));
+using elementwise_operations = decltype(elementwise_among(detail::library_operations{}));
 
 /// Those and all others whose laws are in tests/runtime/forward.cpp. (Those of the other headers are in tests of
 /// tests/runtime/witness_*.cpp; loops, branches and sequences have tests of their own.)
-using law_operations = joined<source_operations, arithmetic_operations, compare_operations, function_operations,
-                              special_operations, random_operations, control_operations>;
+using law_operations = joined<detail::source_operations, detail::arithmetic_operations, detail::compare_operations, detail::function_operations,
+                              detail::special_operations, detail::random_operations, detail::control_operations>;
 
 } // namespace reference
 

@@ -14,9 +14,9 @@ namespace simplify_cases {
 
 using namespace cotangent;
 
-constexpr std::int32_t shape_of(builder& b, std::initializer_list<dimension> sizes) {
-  dimensions d;
-  for (dimension n : sizes) d.size[d.rank++] = n;
+constexpr std::int32_t shape_of(extend::builder& b, std::initializer_list<extend::dimension> sizes) {
+  extend::dimensions d;
+  for (extend::dimension n : sizes) d.size[d.rank++] = n;
   return b.shape(d);
 }
 
@@ -34,7 +34,7 @@ struct sample {
   bool fuses = false;
 };
 
-constexpr void write(builder& b, sample const& c) {
+constexpr void write(extend::builder& b, sample const& c) {
   std::int32_t const table = shape_of(b, {4, 3});
   auto const input = [&](element e, std::int32_t shape) { return term{&b, b.symbol_of(e, shape)}; };
   given const g{input(element::float64, table),
@@ -46,14 +46,14 @@ constexpr void write(builder& b, sample const& c) {
                 input(element::int32, table),
                 input(element::boolean, table),
                 input(element::float64, shape_of(b, {2, 1, 3, 2}))};
-  symbol const all[]{g.x.id, g.y.id, g.row.id, g.column.id, g.s.id, g.square.id, g.i.id, g.c.id, g.t.id};
+  extend::symbol const all[]{g.x.id, g.y.id, g.row.id, g.column.id, g.s.id, g.square.id, g.i.id, g.c.id, g.t.id};
   b.set_inputs(all, 9);
-  symbol const y = c.write(g).id;
+  extend::symbol const y = c.write(g).id;
   b.set_outputs(&y, 1);
 }
 
 /// Whether the operations of a graph, in order, are those in a list of names.
-constexpr bool consists_of(graph_view const& g, char const* names) {
+constexpr bool consists_of(extend::graph_view const& g, char const* names) {
   for (std::int32_t i = 0; i < g.node_count; ++i) {
     for (char const* n = g.nodes[i].op->name; *n != 0; ++n, ++names)
       if (*names != *n) return false;
@@ -63,10 +63,10 @@ constexpr bool consists_of(graph_view const& g, char const* names) {
 }
 
 constexpr bool holds(sample const& c) {
-  builder b;
+  extend::builder b;
   write(b, c);
-  graph const less = simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses});
-  return b.failed().why == nullptr && graph_view(less).input_count() == 9 && consists_of(less, c.left);
+  graph const less = detail::simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses});
+  return b.failed().why == nullptr && extend::graph_view(less).input_count() == 9 && consists_of(less, c.left);
 }
 
 namespace e = extend;
@@ -74,22 +74,22 @@ namespace e = extend;
 constexpr term permuted(term x, std::initializer_list<std::int64_t> axes) {
   return op::permute::of(x, axes.begin());
 }
-constexpr term shaped(term x, std::initializer_list<dimension> sizes) {
+constexpr term shaped(term x, std::initializer_list<extend::dimension> sizes) {
   return op::reshape::of(x, shape_of(*x.b, sizes));
 }
 constexpr term number(given const& g, double v) { return e::constant_like(g.x, v); }
 constexpr term power(term x, double p) { return e::apply<op::pow>(x, e::constant_like(x, p)); }
 constexpr term padded(term x, std::initializer_list<std::int64_t> window,
-                      std::initializer_list<dimension> to) {
+                      std::initializer_list<extend::dimension> to) {
   return op::pad::of(x, window.begin(), shape_of(*x.b, to));
 }
 constexpr term sliced(term x, std::initializer_list<std::int64_t> window,
-                      std::initializer_list<dimension> to) {
+                      std::initializer_list<extend::dimension> to) {
   return op::slice::of(x, window.begin(), shape_of(*x.b, to));
 }
 
 constexpr term joined(std::initializer_list<term> all, std::int64_t axis) {
-  symbol x[4]{};
+  extend::symbol x[4]{};
   int n = 0;
   for (term const& t : all) x[n++] = t.id;
   return {all.begin()->b, all.begin()->b->push(info_of<op::concatenate>(), x, n, &axis, 1)};

@@ -17,12 +17,12 @@ namespace reference {
 
 class straight_machine {
   struct cell {
-    scalar value;
+    extend::scalar value;
     bool known = false;
   };
   using lanes = std::vector<cell>;
 
-  straight_program const& p_;
+  detail::straight_program const& p_;
   std::vector<lanes> values_;
   std::vector<lanes> results_;
 
@@ -32,10 +32,10 @@ class straight_machine {
   }
   /// Operand k of a step, in w lanes.
   lanes read(int step, int k, int w) {
-    straight_operand const o = p_.operands[p_.steps[step].first + k];
+    detail::straight_operand const o = p_.operands[p_.steps[step].first + k];
     if (o.step < 0 || o.step >= step) return fail("a value is read before there is one", step), lanes(at(w));
     lanes const& v = values_[at(o.step)];
-    if (o.lane == none) {
+    if (o.lane == extend::none) {
       if (static_cast<int>(v.size()) != w) fail("an operand has other lanes", step);
       return v.size() == at(w) ? v : lanes(at(w));
     }
@@ -44,7 +44,7 @@ class straight_machine {
   }
   /// Lane i of all operands through an operation on two or more.
   static cell applied(operation const* op, element type, std::vector<lanes> const& x, int i) {
-    scalar operands[8]{};
+    extend::scalar operands[8]{};
     cell r{{}, true};
     for (std::size_t k = 0; k < x.size(); ++k) {
       operands[k] = x[k][at(i)].value;
@@ -54,36 +54,36 @@ class straight_machine {
     return r;
   }
 
-  void follow(int k, array<values> const& inputs) {
-    straight_step const& s = p_.steps[k];
+  void follow(int k, detail::array<values> const& inputs) {
+    detail::straight_step const& s = p_.steps[k];
     lanes v(at(s.lanes));
     std::vector<lanes> x;
     switch (s.what) {
-    case straight_action::constant: v[0] = {cotangent::detail::scalar_of(s.type, s.bits), true}; break;
-    case straight_action::load:
+    case detail::straight_action::constant: v[0] = {cotangent::detail::scalar_of(s.type, s.bits), true}; break;
+    case detail::straight_action::load:
       if (s.index < 0 || s.index >= inputs.size() || s.offset < 0 ||
           s.offset + s.count > inputs[s.index].size() || s.count > s.lanes)
         return fail("a load beyond its argument", k);
       if (stored) return fail("a load behind a store", k);
       for (int i = 0; i < s.count; ++i) v[at(i)] = {inputs[s.index][static_cast<int>(s.offset) + i], true};
       break;
-    case straight_action::build:
+    case detail::straight_action::build:
       for (int i = 0; i < s.lanes; ++i)
-        if (p_.operands[s.first + i].step != none) v[at(i)] = read(k, i, 1)[0];
+        if (p_.operands[s.first + i].step != extend::none) v[at(i)] = read(k, i, 1)[0];
       break;
-    case straight_action::shuffle: {
+    case detail::straight_action::shuffle: {
       lanes const a = read(k, 0, s.width), b = read(k, 1, s.width);
       for (int i = 0; i < s.lanes; ++i)
-        if (int const from = p_.indices[s.first_index + i]; from != none)
+        if (int const from = p_.indices[s.first_index + i]; from != extend::none)
           v[at(i)] = from < s.width ? a[at(from)] : b[at(from - s.width)];
       break;
     }
-    case straight_action::compute:
-    case straight_action::combine:
+    case detail::straight_action::compute:
+    case detail::straight_action::combine:
       for (int j = 0; j < s.operand_count; ++j) x.push_back(read(k, j, s.lanes));
       for (int i = 0; i < s.lanes; ++i) v[at(i)] = applied(s.op, s.type, x, i);
       break;
-    case straight_action::fold: {
+    case detail::straight_action::fold: {
       lanes const a = read(k, 0, s.width);
       for (int i = 0; i < s.count; ++i) {
         if (!a[at(i)].known) return fail("a lane is folded that means nothing", k);
@@ -91,7 +91,7 @@ class straight_machine {
       }
       break;
     }
-    case straight_action::store: {
+    case detail::straight_action::store: {
       lanes const a = read(k, 0, s.lanes);
       stored = true;
       if (s.index < 0 || at(s.index) >= results_.size() ||
@@ -111,10 +111,10 @@ class straight_machine {
 
 public:
   std::string error;
-  array<values> outputs;
+  detail::array<values> outputs;
   bool stored = false;
 
-  straight_machine(graph_view const& g, straight_program const& p, array<values> const& inputs) : p_(p) {
+  straight_machine(extend::graph_view const& g, detail::straight_program const& p, detail::array<values> const& inputs) : p_(p) {
     for (int k = 0; k < g.output_count(); ++k) results_.emplace_back(at(count(g.shape(g.output(k)))));
     for (int k = 0; k < p.steps.size() && error.empty(); ++k) follow(k, inputs);
     for (lanes const& r : results_) {

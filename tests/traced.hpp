@@ -22,19 +22,19 @@ template <class Stage> consteval bool holds() {
 template <class F, class... Args> struct call_of {
   using stages = part::stages<F, Args...>;
   using simplified = typename stages::simplified;
-  static constexpr graph_view const& graph = simplified::view;
+  static constexpr extend::graph_view const& graph = simplified::view;
   static_assert(holds<typename stages::traced>(), "the traced graph");
   static_assert(holds<typename stages::differentiated>(), "the graph with derivatives");
   static_assert(holds<simplified>(), "the simplified graph");
   using result = typename part::outermost<F>::template result<typename stages::trace_of::returned, Args...>;
 
   static constexpr result run(Args const&... args) {
-    dimensions outputs[graph.output_count() + 1]{};
+    extend::dimensions outputs[graph.output_count() + 1]{};
     for (int k = 0; k < graph.output_count(); ++k) outputs[k] = graph.shape(graph.output(k));
     part::leaf_results make{outputs, nullptr};
     result r = part::build_tree<result>(make);
-    elements_in inputs[graph.input_count() + 1]{};
-    elements_out results[graph.output_count() + 1]{};
+    detail::elements_in inputs[graph.input_count() + 1]{};
+    detail::elements_out results[graph.output_count() + 1]{};
     part::leaf_elements_in in{inputs};
     (part::visit_leaves(args, in), ...);
     part::leaf_elements_out out{results};

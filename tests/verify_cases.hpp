@@ -20,9 +20,9 @@ struct runs_regions : extend::primitive<operation_kind::control, -1> {
   static constexpr derivative_kind derivative = derivative_kind::none_;
 };
 
-constexpr std::int32_t shape_of(builder& b, std::initializer_list<dimension> sizes) {
-  dimensions d;
-  for (dimension n : sizes) d.size[d.rank++] = n;
+constexpr std::int32_t shape_of(extend::builder& b, std::initializer_list<extend::dimension> sizes) {
+  extend::dimensions d;
+  for (extend::dimension n : sizes) d.size[d.rank++] = n;
   return b.shape(d);
 }
 
@@ -54,20 +54,20 @@ enum node_place : std::int32_t {
 };
 
 constexpr graph sound() {
-  builder b;
+  extend::builder b;
   std::int32_t const table = shape_of(b, {4, 3});
-  symbol const x = b.symbol_of(element::float64, table), i = b.symbol_of(element::int32, shape_of(b, {4}));
+  extend::symbol const x = b.symbol_of(element::float64, table), i = b.symbol_of(element::int32, shape_of(b, {4}));
   // a view of the first two rows of x
-  symbol const view = b.symbol_of(element::float64, shape_of(b, {2, 3}));
+  extend::symbol const view = b.symbol_of(element::float64, shape_of(b, {2, 3}));
   b.edit().tensors[view].base = x;
   b.edit().tensors[view].window = b.get().numbers.size();
   for (std::int64_t n : {0, 3, 1}) b.edit().numbers.push(n);
   // a region with one input
   b.edit().regions.push({.owner = owner_node, .parent = 0});
-  symbol const inside = b.symbol_of(element::float64, table);
+  extend::symbol const inside = b.symbol_of(element::float64, table);
   b.edit().tensors[inside].region = 1;
 
-  symbol const in[2]{x, i};
+  extend::symbol const in[2]{x, i};
   b.set_inputs(in, 2);
   b.set_inputs(&inside, 1, 1);
   term const tx{&b, x}, ti{&b, i};
@@ -88,33 +88,33 @@ constexpr graph sound() {
   (void)extend::argmax(tx, 1);
   (void)b.push(info_of<op::concatenate>(), {x, sum.id}, {0});
   (void)extend::convert(ti, element::float64);
-  symbol const square = b.push(info_of<op::square>(), {view}); // reads the view
+  extend::symbol const square = b.push(info_of<op::square>(), {view}); // reads the view
   // writes another view, of the square
-  symbol const target = b.symbol_of(element::float64, shape_of(b, {2, 3})),
+  extend::symbol const target = b.symbol_of(element::float64, shape_of(b, {2, 3})),
                made = b.symbol_of(element::float64, table);
   b.edit().tensors[target].base = made;
   b.edit().tensors[target].window = b.get().numbers.size();
   for (std::int64_t n : {6, 3, 1}) b.edit().numbers.push(n);
   (void)b.assign(info_of<op::negate>(), &square, 1, &target, 1, nullptr, 0);
   b.region = 1;
-  symbol const body = b.push(info_of<op::add>(), {inside, inside});
+  extend::symbol const body = b.push(info_of<op::add>(), {inside, inside});
   b.set_outputs(&body, 1, 1);
   b.region = 0;
-  symbol const result = b.symbol_of(element::float64, table);
+  extend::symbol const result = b.symbol_of(element::float64, table);
   (void)b.assign(info_of<runs_regions>(), &made, 1, &result, 1, nullptr, 0);
-  dimensions named;
+  extend::dimensions named;
   named.rank = 1;
   named.size[0] = b.size(extent::named("n", 1));
-  symbol const all[2]{x, i};
+  extend::symbol const all[2]{x, i};
   b.set_inputs(all, 2);
-  symbol const one = extend::constant(b, element::float64, b.shape(named), 1).id;
+  extend::symbol const one = extend::constant(b, element::float64, b.shape(named), 1).id;
   (void)extend::count_of({&b, one}, 1, 0);
-  symbol const out[2]{result, product.id};
+  extend::symbol const out[2]{result, product.id};
   b.set_outputs(out, 2);
   return b.get();
 }
 
-constexpr tensor_symbol& result_of(graph& g, std::int32_t n, int k = 0) {
+constexpr extend::tensor_symbol& result_of(graph& g, std::int32_t n, int k = 0) {
   return g.tensors[g.ids[g.nodes[n].first + g.nodes[n].operand_count + k]];
 }
 constexpr std::int32_t& operand_of(graph& g, std::int32_t n, int k = 0) {
@@ -123,9 +123,9 @@ constexpr std::int32_t& operand_of(graph& g, std::int32_t n, int k = 0) {
 constexpr std::int64_t& attribute_of(graph& g, std::int32_t n, int k = 0) {
   return g.numbers[g.nodes[n].attribute + k];
 }
-constexpr std::int32_t shape_like(graph& g, std::initializer_list<dimension> sizes) {
-  dimensions d;
-  for (dimension n : sizes) d.size[d.rank++] = n;
+constexpr std::int32_t shape_like(graph& g, std::initializer_list<extend::dimension> sizes) {
+  extend::dimensions d;
+  for (extend::dimension n : sizes) d.size[d.rank++] = n;
   for (int k = 0; k < g.shapes.size(); ++k)
     if (g.shapes[k] == d) return k;
   return g.shapes.push(d);
@@ -159,7 +159,7 @@ inline constexpr damage damages[]{
     {[](graph& g) { g.nodes[0].region = -1; }, "a node lives in no region"},
     {[](graph& g) { operand_of(g, add_node) = 1000; }, "an operand is not a symbol"},
     {[](graph& g) { operand_of(g, add_node, 2) = -1; }, "a result is not a symbol"},
-    {[](graph& g) { operand_of(g, add_node) = none; }, "an operand is missing"},
+    {[](graph& g) { operand_of(g, add_node) = extend::none; }, "an operand is missing"},
     {[](graph& g) { g.nodes[square_node].op = info_of<op::add>(); },
      "an operation has the wrong number of operands"},
     {[](graph& g) {
@@ -181,8 +181,8 @@ inline constexpr damage damages[]{
      "a view reaches outside of its tensor"},
     // regions
     {[](graph& g) { g.regions[0].parent = 1; }, "the graph itself has a parent"},
-    {[](graph& g) { g.regions[1].parent = none; }, "a region has no parent"},
-    {[](graph& g) { g.regions[1].owner = none; }, "a region has no owner"},
+    {[](graph& g) { g.regions[1].parent = extend::none; }, "a region has no parent"},
+    {[](graph& g) { g.regions[1].owner = extend::none; }, "a region has no owner"},
     {[](graph& g) { g.regions[1].owner = add_node; },
      "a region's owner is not an operation that runs regions"},
     {[](graph& g) { g.nodes[owner_node].region = 1; }, "a region's owner does not live in its parent"},
@@ -204,7 +204,7 @@ inline constexpr damage damages[]{
     {[](graph& g) { operand_of(g, add_node) = operand_of(g, add_node, 2); },
      "an operand is defined after its use"},
     {[](graph& g) {
-       node const first = g.nodes[reshape_node];
+       extend::node const first = g.nodes[reshape_node];
        g.nodes[reshape_node] = g.nodes[slice_node];
        g.nodes[slice_node] = first;
      },

@@ -18,29 +18,29 @@ struct misuse {
   int twice = 0, cycles = 0;
 };
 
-inline array<reference::values> memory_of(graph_view const& g, array<reference::values> const& inputs,
+inline detail::array<reference::values> memory_of(extend::graph_view const& g, detail::array<reference::values> const& inputs,
                                           misuse& wrong) {
-  array<reference::values> of(g.tensor_count);
+  detail::array<reference::values> of(g.tensor_count);
   std::vector<std::vector<char>> assigned(static_cast<unsigned>(g.tensor_count));
-  for (symbol t = 0; t < g.tensor_count; ++t)
-    if (g.tensors[t].base == none)
+  for (extend::symbol t = 0; t < g.tensor_count; ++t)
+    if (g.tensors[t].base == extend::none)
       of[t] = reference::values(static_cast<int>(reference::count(g.shape(t))),
                                 reference::number(g.tensors[t].type, 0));
   for (int k = 0; k < g.input_count(); ++k) of[g.input(k)] = inputs[k];
-  ordering const o = order_of(g);
+  detail::ordering const o = detail::order_of(g);
   wrong.cycles += !o;
-  auto const look = [&](symbol x) {
-    if (x == none || g.tensors[x].base == none) return;
+  auto const look = [&](extend::symbol x) {
+    if (x == extend::none || g.tensors[x].base == extend::none) return;
     of[x].clear();
     for (std::int64_t e : elements(g, x)) of[x].push(of[g.tensors[x].base][static_cast<int>(e)]);
   };
   for (std::int32_t i : o.nodes) {
-    node const& n = g.nodes[i];
+    extend::node const& n = g.nodes[i];
     for (int k = 0; k < n.operand_count; ++k) look(g.operand(n, k));
-    symbol const y = g.result(n);
+    extend::symbol const y = g.result(n);
     reference::values const r = reference::apply(g, n, of);
-    symbol const root = g.tensors[y].base == none ? y : g.tensors[y].base;
-    array<std::int64_t> const places = elements(g, y);
+    extend::symbol const root = g.tensors[y].base == extend::none ? y : g.tensors[y].base;
+    detail::array<std::int64_t> const places = elements(g, y);
     auto& taken = assigned[static_cast<unsigned>(root)];
     taken.resize(static_cast<unsigned>(of[root].size()));
     for (int k = 0; k < places.size(); ++k) {
@@ -49,7 +49,7 @@ inline array<reference::values> memory_of(graph_view const& g, array<reference::
       of[root][static_cast<int>(places[k])] = r[k];
     }
   }
-  for (symbol t = 0; t < g.tensor_count; ++t) look(t);
+  for (extend::symbol t = 0; t < g.tensor_count; ++t) look(t);
   return of;
 }
 

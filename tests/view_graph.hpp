@@ -15,35 +15,35 @@ namespace view_graph {
 using namespace cotangent;
 using numbers = std::initializer_list<std::int64_t>;
 
-constexpr dimensions sizes(numbers n) {
-  dimensions d;
+constexpr extend::dimensions sizes(numbers n) {
+  extend::dimensions d;
   for (std::int64_t k : n) d.size[d.rank++] = k;
   return d;
 }
-constexpr symbol tensor(builder& b, numbers n, element e = element::float64) {
+constexpr extend::symbol tensor(extend::builder& b, numbers n, element e = element::float64) {
   return b.symbol_of(e, b.shape(sizes(n)));
 }
 /// start, start + step, ... along each axis.
-constexpr symbol range(builder& b, symbol x, numbers start, numbers count, numbers step) {
-  return range_view(b, x, start.begin(), step.begin(), sizes(count));
+constexpr extend::symbol range(extend::builder& b, extend::symbol x, numbers start, numbers count, numbers step) {
+  return detail::range_view(b, x, start.begin(), step.begin(), sizes(count));
 }
-constexpr symbol range(builder& b, symbol x, numbers start, numbers count) {
+constexpr extend::symbol range(extend::builder& b, extend::symbol x, numbers start, numbers count) {
   std::int64_t const ones[max_rank]{1, 1, 1, 1, 1, 1, 1, 1};
-  return range_view(b, x, start.begin(), ones, sizes(count));
+  return detail::range_view(b, x, start.begin(), ones, sizes(count));
 }
-constexpr symbol strided(builder& b, symbol x, std::int64_t offset, numbers stride, numbers count) {
-  return strided_view(b, x, offset, stride.begin(), sizes(count));
+constexpr extend::symbol strided(extend::builder& b, extend::symbol x, std::int64_t offset, numbers stride, numbers count) {
+  return detail::strided_view(b, x, offset, stride.begin(), sizes(count));
 }
 /// A node that computes `op` of these into a view, or into any symbol.
-constexpr std::int32_t write(builder& b, operation const* op, std::initializer_list<symbol> from, symbol to,
+constexpr std::int32_t write(extend::builder& b, operation const* op, std::initializer_list<extend::symbol> from, extend::symbol to,
                              numbers attributes = {}) {
   return b.assign(op, from.begin(), static_cast<int>(from.size()), &to, 1, attributes.begin(),
                   static_cast<int>(attributes.size()));
 }
 /// The elements of the root that a symbol stands for, in its own order.
-constexpr array<std::int64_t> elements(graph_view const& g, symbol t) {
-  tensor_window const w = window_of(g, t);
-  array<std::int64_t> all;
+constexpr detail::array<std::int64_t> elements(extend::graph_view const& g, extend::symbol t) {
+  detail::tensor_window const w = detail::window_of(g, t);
+  detail::array<std::int64_t> all;
   for (std::int64_t i = 0, n = w.count(); i < n; ++i) {
     std::int64_t left = i, at = w.offset;
     for (int k = w.rank - 1; k >= 0; --k) {

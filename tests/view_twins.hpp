@@ -13,7 +13,7 @@ namespace view_graph {
 
 /// One value in both graphs.
 struct twin {
-  symbol viewed = none, plain = none;
+  extend::symbol viewed = extend::none, plain = extend::none;
 };
 
 class twins {
@@ -28,18 +28,18 @@ class twins {
   bool sliding_; // whether windows may hold an element twice
 
 public:
-  builder v, p;
+  extend::builder v, p;
   std::vector<twin> inputs, wrt; // wrt: what gradients can be asked for
 
   twins(reference::dice& d, int steps, bool sliding) : d_(d), sliding_(sliding) {
     for (int k = 0; k < 4; ++k) input(sizes_drawn(), k % 2 == 0);
     for (int k = 0; k < steps; ++k) step();
     for (auto const& t : pool_)
-      if (v.tensor(t.viewed).base != none && v.tensor(t.viewed).producer != none) wrt.push_back(t);
+      if (v.tensor(t.viewed).base != extend::none && v.tensor(t.viewed).producer != extend::none) wrt.push_back(t);
   }
   twin any() { return pool_[static_cast<unsigned>(below(static_cast<int>(pool_.size())))]; }
   /// A tensor that is read as a whole is not written later.
-  twin input(dimensions const& d, bool as_a_whole = true) {
+  twin input(extend::dimensions const& d, bool as_a_whole = true) {
     twin const t{v.symbol_of(element::float64, v.shape(d)), p.symbol_of(element::float64, p.shape(d))};
     inputs.push_back(t);
     wrt.push_back(t);
@@ -52,7 +52,7 @@ public:
   }
   /// Tells both graphs their inputs and outputs.
   void finish(std::vector<twin> const& outputs) {
-    std::vector<symbol> a, b;
+    std::vector<extend::symbol> a, b;
     for (twin t : inputs) a.push_back(t.viewed), b.push_back(t.plain);
     v.set_inputs(a.data(), static_cast<int>(a.size()));
     p.set_inputs(b.data(), static_cast<int>(b.size()));
@@ -64,8 +64,8 @@ public:
 
 private:
   int below(std::int64_t n) { return d_.below(static_cast<int>(n)); }
-  dimensions sizes_drawn() {
-    dimensions d;
+  extend::dimensions sizes_drawn() {
+    extend::dimensions d;
     d.rank = below(4);
     for (int k = 0; k < d.rank; ++k) d.size[k] = 1 + below(d.rank == 1 ? 8 : 4);
     return d;
@@ -82,7 +82,7 @@ private:
     roots_.push_back(r);
   }
   std::int32_t flat(std::int64_t n) { return p.shape({1, {n}}); }
-  term places(array<std::int64_t> const& e) { // as a sum, since the plain graph has no data
+  term places(detail::array<std::int64_t> const& e) { // as a sum, since the plain graph has no data
     term sum{};
     std::int32_t const shape = flat(e.size());
     for (int k = 0; k < e.size(); ++k) {
@@ -94,11 +94,11 @@ private:
     return extend::convert(sum, element::int64);
   }
 
-  symbol window(symbol x) {
-    dimensions const from = v.dims(x);
+  extend::symbol window(extend::symbol x) {
+    extend::dimensions const from = v.dims(x);
     for (;;) {
       std::int64_t start[max_rank]{}, stride[max_rank]{};
-      dimensions s;
+      extend::dimensions s;
       if (below(3) != 0 || from.rank == 0) {
         s.rank = from.rank;
         for (int k = 0; k < s.rank; ++k) {
@@ -110,7 +110,7 @@ private:
                                                      : (from.size[k] - 1 - start[k]) / stride[k] + 1;
           s.size[k] = below(20) == 0 ? 0 : 1 + below(room);
         }
-        return range_view(v, x, start, stride, s);
+        return detail::range_view(v, x, start, stride, s);
       }
       // another rank: tried until it fits
       s.rank = below(4);
@@ -121,20 +121,20 @@ private:
         s.size[k] = 1 + below(3);
         (stride[k] < 0 ? first : last) += stride[k] * (s.size[k] - 1);
       }
-      tensor_window w = window_of(v.get(), x);
-      dimensions const behind = v.dims(w.root);
-      tensor_window inner = w;
+      detail::tensor_window w = detail::window_of(v.get(), x);
+      extend::dimensions const behind = v.dims(w.root);
+      detail::tensor_window inner = w;
       inner.offset += offset;
       inner.rank = s.rank;
       for (int k = 0; k < s.rank; ++k) inner.size[k] = s.size[k], inner.stride[k] = stride[k];
       if (inner.offset + first - offset < 0 || inner.offset + last - offset >= detail::elements_of(behind))
         continue;
       if (detail::within(behind, inner, w) != detail::answer::yes) continue;
-      return strided_view(v, x, offset, stride, s);
+      return detail::strided_view(v, x, offset, stride, s);
     }
   }
-  root& root_of(symbol t) {
-    symbol const base = v.tensor(t).base == none ? t : v.tensor(t).base;
+  root& root_of(extend::symbol t) {
+    extend::symbol const base = v.tensor(t).base == extend::none ? t : v.tensor(t).base;
     for (root& r : roots_)
       if (r.value.viewed == base) return r;
     return roots_[0];
@@ -142,35 +142,35 @@ private:
 
   void read() {
     root const& from = roots_[static_cast<unsigned>(below(static_cast<int>(roots_.size())))];
-    if (!from.whole && from.value.plain == none) return; // a tensor without any assignment has no value
+    if (!from.whole && from.value.plain == extend::none) return; // a tensor without any assignment has no value
     twin const of = from.value;
-    symbol w = window(of.viewed);
+    extend::symbol w = window(of.viewed);
     if (below(3) == 0) w = window(w);
     root& r = root_of(w);
-    array<std::int64_t> const e = elements(v.get(), w);
+    detail::array<std::int64_t> const e = elements(v.get(), w);
     for (std::int64_t k : e) r.read[static_cast<unsigned>(k)] = 1;
     std::int32_t const shape = p.shape(v.dims(w));
-    symbol plain = none;
-    if (e.size() == 0 || r.value.plain == none) plain = extend::constant(p, element::float64, shape, 0).id;
+    extend::symbol plain = extend::none;
+    if (e.size() == 0 || r.value.plain == extend::none) plain = extend::constant(p, element::float64, shape, 0).id;
     else plain = op::reshape::of(extend::gather({&p, r.value.plain}, places(e)), shape).id;
     pool_.push_back({w, plain});
   }
 
   /// A value of this shape made of what there is, computed by a last node into `to` where that is given.
-  twin made(dimensions const& d, symbol to) {
+  twin made(extend::dimensions const& d, extend::symbol to) {
     twin const a = like(d), b = like(d);
     operation const* const ops[]{info_of<op::multiply>(), info_of<op::add>(), info_of<op::sin>(),
                                  info_of<op::tanh>()};
     int const o = below(4), operands = o < 2 ? 2 : 1;
-    symbol const x[2]{a.viewed, b.viewed}, y[2]{a.plain, b.plain};
-    p.flags.merges = to == none; // its gradient may be asked for: it is its own
+    extend::symbol const x[2]{a.viewed, b.viewed}, y[2]{a.plain, b.plain};
+    p.flags.merges = to == extend::none; // its gradient may be asked for: it is its own
     twin t{to, p.push(ops[o], y, operands, nullptr, 0, {})};
     p.flags.merges = true;
-    if (to == none) t.viewed = v.push(ops[o], x, operands);
+    if (to == extend::none) t.viewed = v.push(ops[o], x, operands);
     else v.assign(ops[o], x, operands, &to, 1, nullptr, 0);
     return t;
   }
-  twin like(dimensions const& d) {
+  twin like(extend::dimensions const& d) {
     for (int tries = 0; tries < 6; ++tries)
       if (twin const t = any(); v.dims(t.viewed) == d) return bounded(t);
     twin const t = any();
@@ -188,15 +188,15 @@ private:
 
   void write() {
     if (below(2) == 0) {
-      dimensions const d = sizes_drawn();
-      add_root({v.symbol_of(element::float64, v.shape(d)), none}, false, false);
+      extend::dimensions const d = sizes_drawn();
+      add_root({v.symbol_of(element::float64, v.shape(d)), extend::none}, false, false);
     }
     root& chosen = roots_[static_cast<unsigned>(below(static_cast<int>(roots_.size())))];
     if (chosen.whole && !chosen.input) return;
     for (int tries = 0; tries < 8; ++tries) {
-      symbol const w = window(chosen.value.viewed);
-      if (repeats(window_of(v.get(), w))) continue;
-      array<std::int64_t> const e = elements(v.get(), w);
+      extend::symbol const w = window(chosen.value.viewed);
+      if (repeats(detail::window_of(v.get(), w))) continue;
+      detail::array<std::int64_t> const e = elements(v.get(), w);
       root& r = root_of(w);
       bool free = e.size() > 0;
       for (std::int64_t k : e)
@@ -208,7 +208,7 @@ private:
       term const rows = op::reshape::of({&p, t.plain}, flat(e.size())), at = places(e);
       std::int32_t const n = flat(static_cast<int>(to.written.size()));
       term const scattered = op::scatter_add::of(rows, at, n);
-      if (to.value.plain == none) {
+      if (to.value.plain == extend::none) {
         to.value.plain = scattered.id;
       } else {
         term const ones = op::scatter_add::of(extend::constant_like(rows, 1), at, n);
@@ -224,8 +224,8 @@ private:
     case 1: return read();
     case 2: return write();
     default: {
-      twin const t = made(v.dims(any().viewed), none);
-      if (v.tensor(t.viewed).base != none) return; // merged with the value written into a view
+      twin const t = made(v.dims(any().viewed), extend::none);
+      if (v.tensor(t.viewed).base != extend::none) return; // merged with the value written into a view
       for (root const& r : roots_)
         if (r.value.viewed == t.viewed) return;
       pool_.push_back(t);

@@ -29,10 +29,10 @@ double number(domain d, std::int64_t i, std::int64_t count, int argument) {
   return starts[piece] + 0.6 * (4 * u - piece);
 }
 
-array<values> arguments_of(graph_view const& g, std::vector<domain> const& domains, std::int64_t const* known) {
+detail::array<values> arguments_of(extend::graph_view const& g, std::vector<domain> const& domains, std::int64_t const* known) {
   graph const sized = reference::concrete(g, known);
-  graph_view const of = sized;
-  array<values> r;
+  extend::graph_view const of = sized;
+  detail::array<values> r;
   for (int k = 0; k < static_cast<int>(domains.size()); ++k) {
     domain const from = domains[static_cast<std::size_t>(k)];
     element const type = of.tensors[of.input(k)].type;
@@ -40,7 +40,7 @@ array<values> arguments_of(graph_view const& g, std::vector<domain> const& domai
     values numbers;
     for (std::int64_t i = 0; i < n; ++i)
       numbers.push(from == domain::position
-                       ? scalar{type, 0, (3 * i + 1) % 5}
+                       ? extend::scalar{type, 0, (3 * i + 1) % 5}
                        : reference::number(type, number(from, i, n, k)));
     r.push(static_cast<values&&>(numbers));
   }
@@ -48,8 +48,8 @@ array<values> arguments_of(graph_view const& g, std::vector<domain> const& domai
 }
 
 /// For each of these symbols a direction; different ones for different `which`.
-void push_directions(array<values>& to, graph_view const& sized, array<symbol> const& symbols, double which) {
-  for (symbol const s : symbols) {
+void push_directions(detail::array<values>& to, extend::graph_view const& sized, detail::array<extend::symbol> const& symbols, double which) {
+  for (extend::symbol const s : symbols) {
     values direction;
     which += 0.7;
     for (std::int64_t i = 0; i < reference::count(sized.shape(s)); ++i)
@@ -62,7 +62,7 @@ void push_directions(array<values>& to, graph_view const& sized, array<symbol> c
 
 struct bytes_of_arguments {
   std::vector<std::vector<unsigned char>> in, out;
-  explicit bytes_of_arguments(graph_view const& sized, array<values> const& arguments) {
+  explicit bytes_of_arguments(extend::graph_view const& sized, detail::array<values> const& arguments) {
     for (int k = 0; k < sized.input_count(); ++k) {
       std::size_t const each = size_of(sized.tensors[sized.input(k)].type);
       in.emplace_back(each * static_cast<std::size_t>(arguments[k].size()) + 1);
@@ -75,8 +75,8 @@ struct bytes_of_arguments {
                        1);
   }
 };
-array<values> values_of(graph_view const& sized, std::vector<std::vector<unsigned char>> const& out) {
-  array<values> r;
+detail::array<values> values_of(extend::graph_view const& sized, std::vector<std::vector<unsigned char>> const& out) {
+  detail::array<values> r;
   for (int k = 0; k < sized.output_count(); ++k) {
     element const type = sized.tensors[sized.output(k)].type;
     values v;
@@ -89,7 +89,7 @@ array<values> values_of(graph_view const& sized, std::vector<std::vector<unsigne
 
 } // namespace
 
-array<values> interpreted(graph_view const& g, std::int64_t const* known, array<values> const& arguments) {
+detail::array<values> interpreted(extend::graph_view const& g, std::int64_t const* known, detail::array<values> const& arguments) {
   graph const sized = reference::concrete(g, known);
   bytes_of_arguments memory(sized, arguments);
   interpreter const p(g, known);
@@ -123,16 +123,16 @@ template <class Elements, class Byte> Elements elements_at(element type, Byte* p
 }
 } // namespace
 
-array<values> evaluated(graph_view const& g, std::int64_t const* known, array<values> const& arguments) {
+detail::array<values> evaluated(extend::graph_view const& g, std::int64_t const* known, detail::array<values> const& arguments) {
   graph const sized = reference::concrete(g, known);
-  graph_view const of = sized;
+  extend::graph_view const of = sized;
   bytes_of_arguments memory(sized, arguments);
-  std::vector<elements_in> in;
-  std::vector<elements_out> out;
+  std::vector<detail::elements_in> in;
+  std::vector<detail::elements_out> out;
   for (int k = 0; k < of.input_count(); ++k)
-    in.push_back(elements_at<elements_in>(of.tensors[of.input(k)].type, std::as_const(memory.in[static_cast<std::size_t>(k)]).data()));
+    in.push_back(elements_at<detail::elements_in>(of.tensors[of.input(k)].type, std::as_const(memory.in[static_cast<std::size_t>(k)]).data()));
   for (int k = 0; k < of.output_count(); ++k)
-    out.push_back(elements_at<elements_out>(of.tensors[of.output(k)].type, memory.out[static_cast<std::size_t>(k)].data()));
+    out.push_back(elements_at<detail::elements_out>(of.tensors[of.output(k)].type, memory.out[static_cast<std::size_t>(k)].data()));
   in.emplace_back();
   out.emplace_back();
   REQUIRE(evaluate(g, known, in.data(), out.data()).ok());
@@ -141,10 +141,10 @@ array<values> evaluated(graph_view const& g, std::int64_t const* known, array<va
 
 namespace {
 /// By output: whether a sum, the order of whose terms differs from execution to execution, stands before it.
-std::vector<bool> behind_sums(graph_view const& g) {
+std::vector<bool> behind_sums(extend::graph_view const& g) {
   std::vector<bool> of(static_cast<std::size_t>(g.tensor_count)), outputs;
   for (std::int32_t i = 0; i < g.node_count; ++i) {
-    node const& n = g.nodes[i];
+    extend::node const& n = g.nodes[i];
     bool any = n.op == info_of<op::sum>() || n.op->kind == operation_kind::matmul ||
                n.op->kind == operation_kind::scatter_add;
     for (int k = 0; k < n.operand_count; ++k) any = any || of[static_cast<std::size_t>(g.operand(n, k))];
@@ -161,7 +161,7 @@ constexpr double rounding(element e) { return e == element::float32 ? 4e-6 : 1e-
 constexpr double step(element e) { return e == element::float32 ? 1. / 1024 : 1e-5; }
 constexpr double difference_error(element e) { return e == element::float32 ? 1e-2 : 1e-7; }
 
-double of(scalar const& s) { return is_floating(s.type) ? s.real : static_cast<double>(s.integer); }
+double of(extend::scalar const& s) { return is_floating(s.type) ? s.real : static_cast<double>(s.integer); }
 /// A NaN equals a NaN; what is beyond all numbers in the formula may be infinite or the largest number.
 bool near(double is, double expected, double tolerance) {
   if (is == expected) return true;
@@ -169,22 +169,22 @@ bool near(double is, double expected, double tolerance) {
   if (std::fabs(expected) > 1e300) return is / expected > 0 && std::fabs(is) > 3e38;
   return std::fabs(is - expected) <= tolerance * (1 + std::fabs(expected));
 }
-bool same_bits(scalar const& a, scalar const& b) {
+bool same_bits(extend::scalar const& a, extend::scalar const& b) {
   return a.integer == b.integer && (std::bit_cast<std::int64_t>(a.real) == std::bit_cast<std::int64_t>(b.real) ||
                                     (math::is_nan(a.real) && math::is_nan(b.real)));
 }
 
 } // namespace
 
-void check_same(char const* what, graph_view const& g, array<values> const& a, array<values> const& b) {
+void check_same(char const* what, extend::graph_view const& g, detail::array<values> const& a, detail::array<values> const& b) {
   std::vector<bool> const sums = behind_sums(g);
   for (int k = 0; k < a.size(); ++k) {
-    int wrong = none;
-    for (int i = 0; i < a[k].size() && wrong == none; ++i) {
+    int wrong = extend::none;
+    for (int i = 0; i < a[k].size() && wrong == extend::none; ++i) {
       bool const rounded = fast || sums[static_cast<std::size_t>(k)];
       if (!(rounded ? near(of(a[k][i]), of(b[k][i]), 30 * rounding(a[k][i].type)) : same_bits(a[k][i], b[k][i]))) wrong = i;
     }
-    if (wrong == none) continue;
+    if (wrong == extend::none) continue;
     INFO(what << ": output " << k << " at " << wrong << ": " << of(a[k][wrong]) << " and " << of(b[k][wrong]));
     FAIL_CHECK("two executions of one graph differ");
   }
@@ -193,10 +193,10 @@ void check_same(char const* what, graph_view const& g, array<values> const& a, a
 namespace {
 
 /// Two graphs that stand for the same: to rounding, of which the largest element has most.
-void check_near(char const* what, array<values> const& a, array<values> const& b) {
+void check_near(char const* what, detail::array<values> const& a, detail::array<values> const& b) {
   for (int k = 0; k < a.size(); ++k) {
     double largest = 1;
-    for (scalar const& s : b[k])
+    for (extend::scalar const& s : b[k])
       if (std::fabs(of(s)) < 1e38 && std::fabs(of(s)) > largest) largest = std::fabs(of(s));
     for (int i = 0; i < a[k].size(); ++i)
       if (!near(of(a[k][i]), of(b[k][i]), 100 * rounding(a[k][i].type) * largest)) {
@@ -209,13 +209,13 @@ void check_near(char const* what, array<values> const& a, array<values> const& b
 
 // ---- the formula
 
-formula::sizes sizes_of(graph_view const& sized, symbol t) {
-  dimensions const& d = sized.shape(t);
+formula::sizes sizes_of(extend::graph_view const& sized, extend::symbol t) {
+  extend::dimensions const& d = sized.shape(t);
   return formula::sizes(d.size, d.size + d.rank);
 }
 
 /// A function by its formula, with the derivative along `directions` (by argument; null where none).
-std::vector<dual> by_formula(subject const& f, graph_view const& sized, array<values> const& x,
+std::vector<dual> by_formula(subject const& f, extend::graph_view const& sized, detail::array<values> const& x,
                                     std::vector<values const*> const& directions) {
   std::vector<grid> in;
   for (int k = 0; k < x.size(); ++k) {
@@ -249,8 +249,8 @@ double magnitude(values const& a, values const& b) {
   return s;
 }
 
-array<values> joined(array<values> const& a, array<values> const& b) {
-  array<values> r = a;
+detail::array<values> joined(detail::array<values> const& a, detail::array<values> const& b) {
+  detail::array<values> r = a;
   for (values const& v : b) r.push(v);
   return r;
 }
@@ -267,36 +267,36 @@ void check_value(std::vector<dual> const& expected, values const& y) {
 
 /// One function at these sizes, by every witness that needs no compiler.
 void check_function(group_view const& of_group, subject const& f, std::int64_t n, std::int64_t m) {
-  graph_view const t = of_group.traced;
+  extend::graph_view const t = of_group.traced;
   std::size_t const arguments = of_group.domains.size();
   CAPTURE(f.name, n, m);
-  array<symbol> one;
+  detail::array<extend::symbol> one;
   one.push(t.output(f.output));
   differentiated d(t, one);
   REQUIRE(d.b.failed().why == nullptr);
   graph const plain = d.b.get();
   REQUIRE(verify(plain).text == nullptr);
-  graph_view const g = plain;
+  extend::graph_view const g = plain;
   std::vector<std::int64_t> const known = executing::known_of(g, n, m);
   graph const fixed = reference::concrete(g, known.data());
-  graph_view const sized = fixed;
+  extend::graph_view const sized = fixed;
   graph const traced_fixed = reference::concrete(t, known.data());
   element const type = sized.tensors[sized.output(0)].type;
   double const exact = 100 * rounding(type);
 
-  array<values> const x = arguments_of(t, of_group.domains, known.data());
-  array<values> v, w;
+  detail::array<values> const x = arguments_of(t, of_group.domains, known.data());
+  detail::array<values> v, w;
   push_directions(v, sized, d.v, 0.2);
   push_directions(w, sized, d.w, 2.1);
-  array<values> const all = joined(joined(x, v), w);
-  array<values> const r = interpreted(g, known.data(), all);
+  detail::array<values> const all = joined(joined(x, v), w);
+  detail::array<values> const r = interpreted(g, known.data(), all);
 
   // the executions, as the graph stands and simplified
   check_same("interpreter, constant evaluation", g, r, evaluated(g, known.data(), all));
-  graph const simplified = simplify(g);
-  graph_view const s = simplified;
+  graph const simplified = detail::simplify(g);
+  extend::graph_view const s = simplified;
   std::vector<std::int64_t> const later = executing::known_of(s, n, m);
-  array<values> const rewritten = interpreted(s, later.data(), all);
+  detail::array<values> const rewritten = interpreted(s, later.data(), all);
   check_same("interpreter, constant evaluation, simplified", s, rewritten, evaluated(s, later.data(), all));
   check_near("simplified and not", rewritten, r);
 
@@ -311,7 +311,7 @@ void check_function(group_view const& of_group, subject const& f, std::int64_t n
   std::vector<dual> const expected = by_formula(f, traced_fixed, x, along);
   check_value(expected, r[0]);
   if (!is_floating(type)) return;
-  bool const moves = d.dy[0] != none;
+  bool const moves = d.dy[0] != extend::none;
   double largest = 1;
   for (dual const y : expected) {
     if (!moves) CHECK(y.d == 0);
@@ -360,7 +360,7 @@ void check_function(group_view const& of_group, subject const& f, std::int64_t n
 
   // central differences of the value and of J' w along v; and second derivatives are symmetric
   auto const moved = [&](double by) {
-    array<values> there = all;
+    detail::array<values> there = all;
     for (int k = 0; k < d.x.size(); ++k) {
       values& numbers = there[argument_of[static_cast<std::size_t>(k)]];
       for (int i = 0; i < numbers.size(); ++i) numbers[i] = reference::number(type, of(numbers[i]) + by * of(v[k][i]));
@@ -368,7 +368,7 @@ void check_function(group_view const& of_group, subject const& f, std::int64_t n
     return interpreted(g, known.data(), there);
   };
   double const h = step(type);
-  array<values> const up = moved(h), down = moved(-h);
+  detail::array<values> const up = moved(h), down = moved(-h);
   for (int i = 0; i < r[0].size(); ++i) {
     double const slope = (of(up[0][i]) - of(down[0][i])) / (2 * h);
     if (std::fabs(slope - of(r[1][i])) <= difference_error(type) * largest) continue;
@@ -376,21 +376,21 @@ void check_function(group_view const& of_group, subject const& f, std::int64_t n
     FAIL_CHECK("central differences differ");
     break;
   }
-  array<symbol> second(d.x.size(), none);
-  tangents(d.b, d.x.data(), d.v.data(), d.x.size(), d.dx.data(), d.x.size(), second.data());
+  detail::array<extend::symbol> second(d.x.size(), extend::none);
+  detail::tangents(d.b, d.x.data(), d.v.data(), d.x.size(), d.dx.data(), d.x.size(), second.data());
   REQUIRE(d.b.failed().why == nullptr);
-  array<symbol> there;
+  detail::array<extend::symbol> there;
   std::vector<int> which;
   for (int k = 0; k < second.size(); ++k)
-    if (second[k] != none) {
+    if (second[k] != extend::none) {
       there.push(second[k]);
       which.push_back(k);
     }
   if (there.empty()) return;
   d.b.set_outputs(there.data(), there.size());
-  array<values> u;
+  detail::array<values> u;
   push_directions(u, sized, d.v, 5.5);
-  array<values> const hv = interpreted(d.b.get(), known.data(), all),
+  detail::array<values> const hv = interpreted(d.b.get(), known.data(), all),
                       hu = interpreted(d.b.get(), known.data(), joined(joined(x, u), w));
   double uhv = 0, vhu = 0;
   size = 1;
@@ -400,7 +400,7 @@ void check_function(group_view const& of_group, subject const& f, std::int64_t n
     vhu += inner(v[k], hu[at]);
     size += magnitude(u[k], hv[at]) + magnitude(v[k], hu[at]);
     double most = largest;
-    for (scalar const& y : hv[at]) most = std::fmax(most, std::fabs(of(y)));
+    for (extend::scalar const& y : hv[at]) most = std::fmax(most, std::fabs(of(y)));
     for (int i = 0; i < hv[at].size(); ++i) {
       double const slope = (of(up[first + k][i]) - of(down[first + k][i])) / (2 * h);
       if (std::fabs(slope - of(hv[at][i])) <= 10 * difference_error(type) * most) continue;
@@ -419,7 +419,7 @@ void check_covered(std::initializer_list<operation const*> list, std::span<group
   std::vector<operation const*> met;
   for (group_view const& g : groups) {
     differentiated const d(g.traced, outputs_of(g.traced));
-    for (node const& n : d.b.get().nodes) met.push_back(n.op);
+    for (extend::node const& n : d.b.get().nodes) met.push_back(n.op);
   }
   for (operation const* const o : list) {
     INFO(o->name << " is in no function of tests/functions.hpp: give the function that uses it an entry there");
@@ -438,12 +438,12 @@ void check_rows(group_view const& of_group, std::int64_t n, std::int64_t m) {
   differentiated const d(of_group.traced, outputs_of(of_group.traced));
   REQUIRE(d.b.failed().why == nullptr);
   graph const alone = d.b.get();
-  graph_view const g = alone;
+  extend::graph_view const g = alone;
   std::vector<std::int64_t> const known = executing::known_of(g, n, m);
   graph const sized = reference::concrete(g, known.data());
-  std::vector<array<values>> all;
+  std::vector<detail::array<values>> all;
   for (int r = 0; r < rows; ++r) {
-    array<values> own = arguments_of(g, of_group.domains, known.data());
+    detail::array<values> own = arguments_of(g, of_group.domains, known.data());
     for (values& v : own) std::rotate(v.begin(), v.begin() + std::min(r, v.size()), v.end());
     push_directions(own, sized, d.v, 0.2 + r);
     push_directions(own, sized, d.w, 2.1 - r);
@@ -452,8 +452,8 @@ void check_rows(group_view const& of_group, std::int64_t n, std::int64_t m) {
   for (unsigned const mapped : {~0u, 0x55555555u, 0xAAAAAAAAu, 1u, 2u, 4u, 8u}) {
     CAPTURE(mapped);
     auto const has_rows = [&](int k) { return (mapped >> k & 1u) != 0; };
-    builder b(g);
-    array<symbol> in, from, batched, results(g.output_count() + 1, none);
+    extend::builder b(g);
+    detail::array<extend::symbol> in, from, batched, results(g.output_count() + 1, extend::none);
     for (int k = 0; k < g.input_count(); ++k) {
       in.push(g.input(k));
       if (!has_rows(k)) continue;
@@ -462,37 +462,37 @@ void check_rows(group_view const& of_group, std::int64_t n, std::int64_t m) {
       from.push(g.input(k));
       batched.push(in[k]);
     }
-    array<symbol> out = outputs_of(g);
-    batch(b, {from.data(), batched.data(), from.size(), rows, out.data(), out.size()}, results.data());
+    detail::array<extend::symbol> out = outputs_of(g);
+    detail::batch(b, {from.data(), batched.data(), from.size(), rows, out.data(), out.size()}, results.data());
     INFO((b.failed().why == nullptr ? "" : b.failed().why->text));
-    INFO((b.failed().node == none ? "" : b.get().nodes[b.failed().node].op->name));
+    INFO((b.failed().node == extend::none ? "" : b.get().nodes[b.failed().node].op->name));
     REQUIRE(b.failed().why == nullptr);
     for (int k = 0; k < out.size(); ++k)
-      if (results[k] != none) out[k] = results[k];
-    array<symbol> inputs = in;
-    for (symbol const s : from) inputs.push(s); // (dead, but nodes still read them)
+      if (results[k] != extend::none) out[k] = results[k];
+    detail::array<extend::symbol> inputs = in;
+    for (extend::symbol const s : from) inputs.push(s); // (dead, but nodes still read them)
     b.set_inputs(inputs.data(), inputs.size());
     b.set_outputs(out.data(), out.size());
     REQUIRE(verify(b.get()).text == nullptr);
-    array<values> together;
+    detail::array<values> together;
     for (int k = 0; k < in.size(); ++k) {
       values v;
       for (int r = 0; r < (has_rows(k) ? rows : 1); ++r)
-        for (scalar const& s : all[static_cast<std::size_t>(r)][k]) v.push(s);
+        for (extend::scalar const& s : all[static_cast<std::size_t>(r)][k]) v.push(s);
       together.push(static_cast<values&&>(v));
     }
     for (int k = 0; k < in.size(); ++k)
       if (has_rows(k)) together.push(all[0][k]);
-    array<values> const whole = interpreted(b.get(), executing::known_of(b.get(), n, m).data(), together);
+    detail::array<values> const whole = interpreted(b.get(), executing::known_of(b.get(), n, m).data(), together);
     for (int r = 0; r < rows; ++r) {
-      array<values> own = all[static_cast<std::size_t>(r)], wanted, is;
+      detail::array<values> own = all[static_cast<std::size_t>(r)], wanted, is;
       for (int k = 0; k < in.size(); ++k)
         if (!has_rows(k)) own[k] = all[0][k];
       wanted = interpreted(g, known.data(), own);
       for (int k = 0; k < out.size(); ++k) {
         values v;
-        int const count = wanted[k].size(), first = results[k] == none ? 0 : r * count;
-        REQUIRE(whole[k].size() == (results[k] == none ? count : rows * count));
+        int const count = wanted[k].size(), first = results[k] == extend::none ? 0 : r * count;
+        REQUIRE(whole[k].size() == (results[k] == extend::none ? count : rows * count));
         for (int i = 0; i < count; ++i) v.push(whole[k][first + i]);
         is.push(static_cast<values&&>(v));
       }
@@ -502,20 +502,20 @@ void check_rows(group_view const& of_group, std::int64_t n, std::int64_t m) {
   }
 }
 
-void check_program_of(group_view const& of_group, graph_view const& view, std::int64_t n, std::int64_t m, static_run run) {
+void check_program_of(group_view const& of_group, extend::graph_view const& view, std::int64_t n, std::int64_t m, static_run run) {
   CAPTURE(n, m);
   differentiated const d(of_group.traced, outputs_of(of_group.traced));
   REQUIRE(d.b.failed().why == nullptr);
   graph const plain = d.b.get();
   std::vector<std::int64_t> const before = executing::known_of(plain, n, m), known = executing::known_of(view, n, m);
   graph const fixed = reference::concrete(view, known.data()), plain_fixed = reference::concrete(plain, before.data());
-  array<values> all = arguments_of(plain, of_group.domains, before.data());
+  detail::array<values> all = arguments_of(plain, of_group.domains, before.data());
   push_directions(all, plain_fixed, d.v, 0.2);
   push_directions(all, plain_fixed, d.w, 2.1);
-  array<values> const program = values_of(fixed, run(fixed, all, known.data(), 0xFF, status::ok));
+  detail::array<values> const program = values_of(fixed, run(fixed, all, known.data(), 0xFF, status::ok));
   check_same("static program, interpreter", view, program, interpreted(view, known.data(), all));
   check_same("static program, constant evaluation", view, program, evaluated(view, known.data(), all));
-  array<values> const traced = interpreted(plain, before.data(), all);
+  detail::array<values> const traced = interpreted(plain, before.data(), all);
   check_near("static program, graph as it was traced", program, traced);
 }
 } // namespace witness

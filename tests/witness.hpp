@@ -43,7 +43,7 @@ struct subject {
   grid (*of_arrays)(grid const*);
 };
 struct group_view {
-  graph_view traced;
+  extend::graph_view traced;
   std::vector<domain> domains; // by argument
   std::vector<subject> subjects;
 };
@@ -53,15 +53,15 @@ struct group_view {
 template <auto const& Table, bool Pointwise, class... Argument> struct group {
   static constexpr int functions = std::tuple_size_v<std::remove_cvref_t<decltype(Table)>>;
 
-  template <class X> static constexpr X input(builder& b, array<symbol>& ids) {
-    dimensions d;
+  template <class X> static constexpr X input(extend::builder& b, detail::array<extend::symbol>& ids) {
+    extend::dimensions d;
     for (int k = 0; k < X::rank; ++k) d.size[d.rank++] = b.size(X::extents[k]);
     ids.push(b.symbol_of(X::type, b.shape(d)));
     return X(b, ids.back());
   }
-  static constexpr built make() {
-    builder b;
-    array<symbol> in, out;
+  static constexpr detail::built make() {
+    extend::builder b;
+    detail::array<extend::symbol> in, out;
     std::tuple<typename Argument::type...> const x{input<typename Argument::type>(b, in)...};
     b.set_inputs(in.data(), in.size());
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -71,7 +71,7 @@ template <auto const& Table, bool Pointwise, class... Argument> struct group {
     b.set_outputs(out.data(), out.size());
     return {b.get(), b.failed()};
   }
-  using traced = frozen<group, capacity{1024, 1024, 4096, 1024, 128, 32, 1, 64}>;
+  using traced = detail::frozen<group, detail::capacity{1024, 1024, 4096, 1024, 128, 32, 1, 64}>;
   static_assert(traced::value.failed.why == nullptr);
 
   template <int E> static subject subject_of() {
@@ -104,25 +104,25 @@ template <auto const& Table, bool Pointwise, class... Argument> struct group {
 /// floating outputs a cotangent w. Outputs: y; for those that depend on an x along v; for each floating x J' w, summed over
 /// the outputs.
 struct differentiated {
-  builder b;
-  array<symbol> x, v, w, seed_of; // seed_of: by output, none where it has no derivative
-  array<symbol> y, dy;            // dy: by output, none where it is zero
-  array<symbol> dx;               // by floating x
+  extend::builder b;
+  detail::array<extend::symbol> x, v, w, seed_of; // seed_of: by output, none where it has no derivative
+  detail::array<extend::symbol> y, dy;            // dy: by output, none where it is zero
+  detail::array<extend::symbol> dx;               // by floating x
 
-  constexpr differentiated(graph_view const& g, array<symbol> const& outputs) : b(g), y(outputs) {
-    array<symbol> in;
+  constexpr differentiated(extend::graph_view const& g, detail::array<extend::symbol> const& outputs) : b(g), y(outputs) {
+    detail::array<extend::symbol> in;
     for (int k = 0; k < g.input_count(); ++k) {
       in.push(g.input(k));
       if (is_floating(g.tensors[g.input(k)].type)) x.push(g.input(k));
     }
-    for (symbol const s : x) in.push(v.push(b.symbol_of(b.tensor(s).type, b.tensor(s).shape)) >= 0 ? v.back() : none);
-    array<symbol> seeded, seeds;
-    for (symbol const s : y) {
-      seed_of.push(none);
+    for (extend::symbol const s : x) in.push(v.push(b.symbol_of(b.tensor(s).type, b.tensor(s).shape)) >= 0 ? v.back() : extend::none);
+    detail::array<extend::symbol> seeded, seeds;
+    for (extend::symbol const s : y) {
+      seed_of.push(extend::none);
       if (!is_floating(b.tensor(s).type)) continue;
-      for (symbol const have : w)
+      for (extend::symbol const have : w)
         if (b.tensor(have).shape == b.tensor(s).shape && b.tensor(have).type == b.tensor(s).type) seed_of.back() = have;
-      if (seed_of.back() == none) {
+      if (seed_of.back() == extend::none) {
         seed_of.back() = b.symbol_of(b.tensor(s).type, b.tensor(s).shape);
         w.push(seed_of.back());
         in.push(seed_of.back());
@@ -131,34 +131,34 @@ struct differentiated {
       seeds.push(seed_of.back());
     }
     b.set_inputs(in.data(), in.size());
-    dy.assign(y.size(), none);
+    dy.assign(y.size(), extend::none);
     if (seeded.size() > 0) {
-      array<symbol> moved(seeded.size(), none);
-      tangents(b, x.data(), v.data(), x.size(), seeded.data(), seeded.size(), moved.data());
+      detail::array<extend::symbol> moved(seeded.size(), extend::none);
+      detail::tangents(b, x.data(), v.data(), x.size(), seeded.data(), seeded.size(), moved.data());
       for (int k = 0, j = 0; k < y.size(); ++k)
-        if (seed_of[k] != none) dy[k] = moved[j++];
-      dx.assign(x.size(), none);
-      gradient(b, {seeded.data(), seeds.data(), seeded.size(), x.data(), x.size()}, dx.data());
+        if (seed_of[k] != extend::none) dy[k] = moved[j++];
+      dx.assign(x.size(), extend::none);
+      detail::gradient(b, {seeded.data(), seeds.data(), seeded.size(), x.data(), x.size()}, dx.data());
     }
-    array<symbol> out = y;
-    for (symbol const s : dy)
-      if (s != none) out.push(s);
-    for (symbol const s : dx) out.push(s);
+    detail::array<extend::symbol> out = y;
+    for (extend::symbol const s : dy)
+      if (s != extend::none) out.push(s);
+    for (extend::symbol const s : dx) out.push(s);
     b.set_outputs(out.data(), out.size());
   }
 };
 
-constexpr array<symbol> outputs_of(graph_view const& g) {
-  array<symbol> r;
+constexpr detail::array<extend::symbol> outputs_of(extend::graph_view const& g) {
+  detail::array<extend::symbol> r;
   for (int k = 0; k < g.output_count(); ++k) r.push(g.output(k));
   return r;
 }
 
 /// What the interpreter, and what a constant evaluation gives. `known`: the values of named extents.
-array<values> interpreted(graph_view const& g, std::int64_t const* known, array<values> const& arguments);
-array<values> evaluated(graph_view const& g, std::int64_t const* known, array<values> const& arguments);
+detail::array<values> interpreted(extend::graph_view const& g, std::int64_t const* known, detail::array<values> const& arguments);
+detail::array<values> evaluated(extend::graph_view const& g, std::int64_t const* known, detail::array<values> const& arguments);
 /// Two executions of one graph: bit by bit where no sum is reordered.
-void check_same(char const* what, graph_view const& g, array<values> const& a, array<values> const& b);
+void check_same(char const* what, extend::graph_view const& g, detail::array<values> const& a, detail::array<values> const& b);
 
 /// Every operation of a list that has a derivative is in one of the groups, or in the derivatives of its functions.
 void check_covered(std::initializer_list<operation const*> list, std::span<group_view const> groups);
@@ -180,22 +180,22 @@ void check_rows(group_view const& g, std::int64_t n, std::int64_t m = 1);
 
 /// All of a group, differentiated at once.
 template <class Group> struct all_of {
-  static constexpr built make() {
+  static constexpr detail::built make() {
     differentiated d(Group::traced::view, outputs_of(Group::traced::view));
     return {d.b.get(), d.b.failed()};
   }
-  using made = frozen<all_of, capacity::of(Group::traced::view).grown(8)>;
+  using made = detail::frozen<all_of, detail::capacity::of(Group::traced::view).grown(8)>;
   struct rewritten {
-    static constexpr built make() { return {simplify(made::view), {}}; }
+    static constexpr detail::built make() { return {simplify(made::view), {}}; }
   };
-  using F = frozen<rewritten, capacity::of(made::view)>;
-  static constexpr graph_view view = F::view;
+  using F = detail::frozen<rewritten, detail::capacity::of(made::view)>;
+  static constexpr extend::graph_view view = F::view;
 };
 
-using static_run = std::vector<std::vector<unsigned char>> (*)(graph_view const&, array<values> const&,
+using static_run = std::vector<std::vector<unsigned char>> (*)(extend::graph_view const&, detail::array<values> const&,
                                                                 std::int64_t const*, unsigned char,
                                                                 std::optional<status>);
-void check_program_of(group_view const&, graph_view const& view, std::int64_t n, std::int64_t m, static_run run);
+void check_program_of(group_view const&, extend::graph_view const& view, std::int64_t n, std::int64_t m, static_run run);
 
 /// The static program of a group against the interpreter and a constant evaluation of the same graph, and against the
 /// graph as it was traced (which `check_functions` holds against the formulas).

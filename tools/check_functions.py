@@ -5,7 +5,8 @@
 - every function and operator of expressions (namespace cotangent in include/cotangent/ops and trace) is called in the lists of
   tests/functions.hpp, which all witnesses use, and is on a page of docs/reference;
 - every operation (a struct with a name in include/cotangent/ops) is in the list of its header there;
-- every such list is part of a list of all operations, and is named in a test that each of them is met in.
+- every such list is part of a list of all operations, and is named in a test that each of them is met in;
+- every name directly in namespace cotangent is on a page: those of the compiler belong to `extend` and `detail`.
 
 usage: check_functions.py PROJECT_FOLDER
        check_functions.py --self-test
@@ -25,21 +26,52 @@ NAMED = re.compile(r'static constexpr char const ?\* ?name = "')
 REVERSE_ONLY = {"external"}
 
 
+# Names that users meet only as types of arguments, members and results of what is on a page.
+SUPPORTING = {"dot_options", "element_count", "element_of", "element_type", "interpreter_memory", "max_rank", "name_of", "operation",
+              "refused", "sequence_options", "shape", "shape_of", "size_of", "sparse_result", "strides", "two", "verification",
+              "whole_tensor"}
+DECLARATIONS = [re.compile(p) for p in (
+    r"(?:struct|class|enum class)\s+(?:\[\[.*?\]\]\s*)?(\w+)\b(?!.*;\s*$)", r"using (\w+)\s*=", r"concept (\w+)\b",
+    r"inline constexpr (?:[\w:<>, ]+? )?(\w+)\s*(?:\{|=|<|$)",
+    r"(?:\[\[.*?\]\] )?(?:inline |constexpr |consteval )+[\w:<>,&* ]*?(?<!:)\b(?!operator\b)(\w+)\(")]
+
+
 def without_comments(text):
     return re.sub(r"//.*$", "", text, flags=re.M)
 
 
-def functions_of(text):
-    """Functions directly in namespace cotangent, or in its inline namespace."""
+def lines_in_cotangent(text):
+    """Lines directly in namespace cotangent, or in its inline namespace."""
     inside = []
     for line in text.splitlines():
-        if opened := re.match(r"(?:inline )?namespace (\S+) \{", line):
+        if opened := re.match(r"(?:inline )?namespace (\S+) \{(?!.*\})", line):
             inside.append(opened.group(1))
         elif re.match(r"\} // namespace", line) and inside:
             inside.pop()
         elif inside in (["cotangent"], ["cotangent", "COTANGENT_ABI"]):
-            if found := FUNCTION.match(line):
-                yield found.group(1)
+            yield line
+
+
+def functions_of(text):
+    return (found.group(1) for line in lines_in_cotangent(text) if (found := FUNCTION.match(line)))
+
+
+def without_template_head(line):
+    if not line.startswith("template"):
+        return line
+    depth = 0
+    for i, sign in enumerate(line):
+        depth += (sign == "<") - (sign == ">")
+        if sign == ">" and depth == 0:
+            return re.sub(r"^requires\s*\(.*?\)\s+", "", line[i + 1:].strip())
+    return ""
+
+
+def names_of(text):
+    """Types, aliases, concepts, objects and functions directly in namespace cotangent, or in its inline namespace."""
+    for line in lines_in_cotangent(text):
+        line = without_template_head(re.sub(r"//.*", "", line))
+        yield from (found.group(1) for found in [next(filter(None, (d.match(line) for d in DECLARATIONS)), None)] if found)
 
 
 def uses_sign(text, sign):
@@ -67,6 +99,11 @@ def check(root):
             wrong.append(f"operator{sign} is not in the lists of tests/functions.hpp: give it its formula there")
         if not re.search(rf"[` ]{re.escape(sign.replace('|', '&#124;'))}[` \w]", pages):
             wrong.append(f"operator{sign} is on no page of docs/reference: add its row to operations.md")
+    everywhere = "\n".join(p.read_text(encoding="utf-8") for p in [*sorted((root / "docs").rglob("*.md")), *root.glob("README.md")])
+    for p in sorted((root / "include/cotangent").rglob("*.hpp")):
+        for name in sorted(set(names_of(p.read_text(encoding="utf-8"))) - SUPPORTING - set(functions)):
+            if not re.search(rf"\b(?:ct|cotangent)::{re.sub('_t$', '', name)}(?:_t)?\b", everywhere):
+                wrong.append(f"{p.relative_to(root)}: cotangent::{name} is on no page: document it, or move it to `extend` or `detail`")
     operations = []
     for p, text in ops.items():
         listed = " ".join(re.findall(r"using \w+_operations\s*=(.*?);", text, re.S))
@@ -115,6 +152,10 @@ def self_test():
          {"include/cotangent/ops/other.hpp": 'struct sin : base {\n  static constexpr char const* name = "sin";\n};\n'}),
         (["function_operations is in no test"], {"tests/runtime/witness.cpp": "check_covered(other_operations{})"}),
         (["function_operations is in no list"], {"include/cotangent/ops/list.hpp": "using library_operations = joined<>;"}),
+        (["cotangent::node is on no page", "cotangent::none is on no page"],
+         {"include/cotangent/graph/graph.hpp": "namespace cotangent {\nnamespace detail {\nstruct hidden {\n};\n} // namespace detail\n"
+                                               "struct later;\ntemplate <class A> struct node {\n};\n"
+                                               "inline constexpr int none = -1;\n} // namespace cotangent\n"}),
         (["has no functions"], {"include/cotangent/trace/expressions/operators.hpp": ""}),
     ]
     for expected, changed in cases:

@@ -18,9 +18,9 @@
 
 namespace cotangent {
 
-template interpreter::interpreter(graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
+template interpreter::interpreter(extend::graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
                                   interpreter_memory const&);
-template interpreter::interpreter(detail::interpret::kernel_list const&, graph_view const&, interpreter_memory const&);
+template interpreter::interpreter(detail::interpret::kernel_list const&, extend::graph_view const&, interpreter_memory const&);
 
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {

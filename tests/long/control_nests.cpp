@@ -38,10 +38,10 @@ TEST_CASE("gradients of ten thousand nests agree between interpreter, reference 
     REQUIRE(nested.b.failed().why == nullptr);
     if (unrolled.margin < 1e-6) continue; // a decision that rounding can turn
     ++compared;
-    graph const simple = simplify(nested.b.get());
+    graph const simple = detail::simplify(nested.b.get());
     interpreter const p(simple);
     if (p.failed().why != nullptr) FAIL(p.failed().why->text);
-    tape record;
+    detail::tape record;
     std::vector<double> const a = interpreted(p, at, record), b = evaluated_element_by_element(simple, p, at),
                               c = evaluated_element_by_element(unrolled.b.get(), p, at);
     REQUIRE(a.size() == 1 + at.size());

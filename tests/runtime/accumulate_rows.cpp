@@ -26,21 +26,21 @@ std::vector<double> numbers(int n) {
 
 TEST_CASE("the reverse loop of an indexed sum holds one accumulation, and no pass over the whole tensor", "[rows]") {
   control_cases::scalars s;
-  ct::symbol const x = s.b.symbol_of(ct::element::float64, s.b.shape(ct::dimensions{1, {100}})), start = s.number(0).id;
+  ct::extend::symbol const x = s.b.symbol_of(ct::element::float64, s.b.shape(ct::extend::dimensions{1, {100}})), start = s.number(0).id;
   s.inputs.push(x);
-  ct::loop_builder loop(s.b, {.inits = &start, .carried = 1, .limit = s.index(100).id});
-  ct::symbol const* in = loop.open_body();
+  ct::detail::loop_builder loop(s.b, {.inits = &start, .carried = 1, .limit = s.index(100).id});
+  ct::extend::symbol const* in = loop.open_body();
   ct::term const at = s.of(in[0]), sum = s.of(in[1]), row = ct::extend::gather(s.of(loop.capture(x)), at);
-  ct::symbol const next = (sum + row * row).id;
+  ct::extend::symbol const next = (sum + row * row).id;
   loop.close_body(&next, 1);
   (void)loop.finish();
   s.gradient_of(loop.last(0), {x});
   REQUIRE(s.finish());
   for (bool const accumulates : {false, true}) {
-    ct::graph const simple = ct::simplify(s.b.get(), {.accumulate_rows = accumulates});
-    ct::graph_view const g = simple;
+    ct::graph const simple = ct::detail::simplify(s.b.get(), {.accumulate_rows = accumulates});
+    ct::extend::graph_view const g = simple;
     CHECK(ct::verify(g));
-    std::int32_t const body = ct::loop_layout::of(g, *control_cases::find(g, "loop", 1)).body;
+    std::int32_t const body = ct::detail::loop_layout::of(g, *control_cases::find(g, "loop", 1)).body;
     CHECK(control_cases::count_nodes(g, "accumulate_rows", body) == (accumulates ? 1 : 0));
     CHECK(control_cases::count_nodes(g, "scatter_add", body) == (accumulates ? 0 : 1));
     CHECK(control_cases::count_nodes(g, "add", body) == (accumulates ? 0 : 1));
@@ -48,7 +48,7 @@ TEST_CASE("the reverse loop of an indexed sum holds one accumulation, and no pas
     std::vector<double> dx(100);
     double const* const inputs[]{given.data()};
     double* const outputs[]{dx.data()};
-    REQUIRE(ct::evaluate(g, inputs, outputs).ok());
+    REQUIRE(ct::detail::evaluate(g, inputs, outputs).ok());
     for (std::size_t k = 0; k < dx.size(); ++k) CHECK(dx[k] == 2 * given[k]);
   }
 }
@@ -58,7 +58,7 @@ TEST_CASE("gradients of indexed reads in loops: several indices, rows, repeated 
   std::vector<double> const given = numbers(n);
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {n});
-  for (ct::tape_options const& tape : {ct::tape_options{}, ct::tape_options{.limit = 4096}}) {
+  for (ct::detail::tape_options const& tape : {ct::detail::tape_options{}, ct::detail::tape_options{.limit = 4096}}) {
     // x(0) x(1) x(2) + x(1) x(2) x(3) + ...
     auto const y = ct::for_loop(
         n - 2,

@@ -308,7 +308,7 @@ TEST_CASE("in a graph built by hand, the function aggregates the given contribut
     int calls = 0, most = 0;
     bool wrong = false;
   };
-  auto const sum = [](void* with, ct::builder& b, ct::symbol const* x, int count) {
+  auto const sum = [](void* with, ct::extend::builder& b, ct::extend::symbol const* x, int count) {
     counter& c = *static_cast<counter*>(with);
     ++c.calls;
     c.most = c.most < count ? count : c.most;
@@ -319,12 +319,12 @@ TEST_CASE("in a graph built by hand, the function aggregates the given contribut
   for (bool const wrong : {false, true}) {
     counter c;
     c.wrong = wrong;
-    ct::builder b;
-    ct::term const x{&b, b.symbol_of(ct::element::float64, b.shape(ct::dimensions{1, {4}}))};
+    ct::extend::builder b;
+    ct::term const x{&b, b.symbol_of(ct::element::float64, b.shape(ct::extend::dimensions{1, {4}}))};
     b.set_inputs(&x.id, 1);
-    ct::symbol const y = ct::extend::sum(x * x * x, 1).id;
-    ct::symbol dx = ct::none;
-    ct::gradient(b, {.outputs = &y, .output_count = 1, .wrt = &x.id, .wrt_count = 1, .sum = {sum, &c}}, &dx);
+    ct::extend::symbol const y = ct::extend::sum(x * x * x, 1).id;
+    ct::extend::symbol dx = ct::extend::none;
+    ct::detail::gradient(b, {.outputs = &y, .output_count = 1, .wrt = &x.id, .wrt_count = 1, .sum = {sum, &c}}, &dx);
     CHECK(c.most == 3);
     CHECK(c.calls == 1);
     if (wrong) {

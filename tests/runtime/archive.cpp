@@ -81,8 +81,8 @@ TEST_CASE("views with offsets, bound data and the gradient of x are loaded again
   ct::graph const &before = g.get(), &after = kept.graph.get();
   REQUIRE(after.nodes.size() == before.nodes.size());
   REQUIRE(after.tensors.size() == before.tensors.size());
-  for (ct::symbol t = 0; t < before.tensors.size(); ++t) {
-    CHECK(ct::window_of(before, t) == ct::window_of(after, t));
+  for (ct::extend::symbol t = 0; t < before.tensors.size(); ++t) {
+    CHECK(ct::detail::window_of(before, t) == ct::detail::window_of(after, t));
     CHECK(before.tensors[t].base == after.tensors[t].base);
     CHECK(before.tensors[t].producer == after.tensors[t].producer);
   }
@@ -196,7 +196,7 @@ TEST_CASE("source locations, flags of nodes and elements of all types are loaded
   CHECK(c.data.names() == std::vector<std::string>{"i", "on", "x"});
   CHECK(c.data.elements<bool>("on")[0]);
   for (int k = 0; k < g.get().nodes.size(); ++k) {
-    ct::node const &a = g.get().nodes[k], &b = c.graph.get().nodes[k];
+    ct::extend::node const &a = g.get().nodes[k], &b = c.graph.get().nodes[k];
     CHECK(a.op == b.op);
     CHECK(a.flags == b.flags);
     CHECK(a.where.line() == b.where.line());

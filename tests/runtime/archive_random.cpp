@@ -22,8 +22,8 @@
 namespace {
 
 namespace ct = cotangent;
-using ct::builder;
-using ct::symbol;
+using ct::extend::builder;
+using ct::extend::symbol;
 using ct::dynamic::any_expr;
 using ct::dynamic::command;
 using ct::dynamic::gradient_options;
@@ -42,13 +42,13 @@ drawn adopted(builder const& b, std::vector<symbol> x, bool symbols) {
   drawn d;
   auto& s = access::state(d.g);
   s.b = b;
-  ct::graph_view const g = b.get();
+  ct::extend::graph_view const g = b.get();
   for (int k = 0; k < g.input_count(); ++k) s.inputs.push_back(g.input(k));
   for (int k = 0; k < g.output_count(); ++k) d.y.push_back(g.output(k));
   std::map<symbol, bool> in_pieces;
   for (std::int32_t i = 0; i < g.node_count; ++i)
     for (int k = 0; k < g.nodes[i].result_count; ++k)
-      if (symbol const y = g.result(g.nodes[i], k), base = g.tensors[y].base; base != ct::none) {
+      if (symbol const y = g.result(g.nodes[i], k), base = g.tensors[y].base; base != ct::extend::none) {
         s.written[base].push_back(y);
         in_pieces[base] = true;
       }
@@ -64,7 +64,7 @@ drawn adopted(builder const& b, std::vector<symbol> x, bool symbols) {
 drawn replayed(builder const& b, std::vector<symbol> const& x) {
   drawn d;
   auto const s = d.g.symbolic();
-  ct::graph_view const g = b.get();
+  ct::extend::graph_view const g = b.get();
   std::vector<symbolic_tensor> now;
   for (symbol t = 0; t < g.tensor_count; ++t) {
     ct::dynamic::sizes shape;
@@ -73,7 +73,7 @@ drawn replayed(builder const& b, std::vector<symbol> const& x) {
   }
   auto const at = [&](symbol t) { return now[static_cast<std::size_t>(t)]; };
   for (std::int32_t i = g.node_count; i-- > 0;) { // in the wrong order
-    ct::node const& n = g.nodes[i];
+    ct::extend::node const& n = g.nodes[i];
     std::vector<symbolic_tensor> in;
     std::vector<std::int64_t> attributes;
     for (int k = 0; k < n.operand_count; ++k) in.push_back(at(g.operand(n, k)));
@@ -225,7 +225,7 @@ void check(drawn d, gradient_options const& options, bool twice = true) {
 
 /// The options of gradients.
 gradient_options option(int k) {
-  using ct::checkpoints;
+  using ct::detail::checkpoints;
   switch (k) {
   case 0: return {};
   case 1: return {.tape = {.limit = 40000}};

@@ -20,26 +20,26 @@ namespace {
 constexpr int slots = reference::nest_slots, rows = 3;
 
 struct nest_without_views : reference::nest_in_graph {
-  constexpr nest_without_views(builder& b, int elements, int codes) : nest_in_graph(b, elements, codes) { views_ = false; }
+  constexpr nest_without_views(extend::builder& b, int elements, int codes) : nest_in_graph(b, elements, codes) { views_ = false; }
 };
 using drawn_nest = reference::nest<nest_without_views>;
 
 std::vector<double> elements_of(graph const& g, std::vector<double> const& inputs) {
   interpreter const p(g);
   if (p.failed().why != nullptr) FAIL(p.failed().why->text);
-  tape record;
+  detail::tape record;
   return interpreted(p, inputs, record);
 }
 
 /// The nest with rows in the inputs that `mapped` has bits of; with the gradient of the second order behind it.
 struct batched_nest {
-  builder b;
-  array<symbol> outputs; // those of the nest, with rows
-  array<bool> have_rows;
+  extend::builder b;
+  detail::array<extend::symbol> outputs; // those of the nest, with rows
+  detail::array<bool> have_rows;
 
   batched_nest(drawn_nest const& of, unsigned mapped, bool gradients) : b(of.b.get()) {
-    symbol in[slots];
-    array<symbol> from, given;
+    extend::symbol in[slots];
+    detail::array<extend::symbol> from, given;
     for (int k = 0; k < slots; ++k) {
       in[k] = of.x[k];
       if ((mapped >> k & 1u) == 0) continue;
@@ -47,14 +47,14 @@ struct batched_nest {
       from.push(of.x[k]);
       given.push(in[k]);
     }
-    graph_view const g = of.b.get();
+    extend::graph_view const g = of.b.get();
     for (int k = 0; k < g.output_count(); ++k) outputs.push(g.output(k));
-    array<symbol> made(outputs.size(), none);
-    batch(b, {from.data(), given.data(), from.size(), rows, outputs.data(), outputs.size()}, made.data());
-    if (b.failed().why != nullptr) FAIL(b.failed().why->text << " " << (b.failed().node == none ? "" : b.get().nodes[b.failed().node].op->name));
+    detail::array<extend::symbol> made(outputs.size(), extend::none);
+    detail::batch(b, {from.data(), given.data(), from.size(), rows, outputs.data(), outputs.size()}, made.data());
+    if (b.failed().why != nullptr) FAIL(b.failed().why->text << " " << (b.failed().node == extend::none ? "" : b.get().nodes[b.failed().node].op->name));
     for (int k = 0; k < outputs.size(); ++k) {
-      have_rows.push(made[k] != none);
-      if (made[k] != none) outputs[k] = made[k];
+      have_rows.push(made[k] != extend::none);
+      if (made[k] != extend::none) outputs[k] = made[k];
     }
     if (gradients) {
       term loss{};
@@ -64,13 +64,13 @@ struct batched_nest {
         if (part.rank() > 0) part = extend::sum(part, (1u << part.rank()) - 1);
         loss = k == 0 ? part : loss + part;
       }
-      symbol d[slots]{};
-      gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = in, .wrt_count = slots}, d);
-      for (symbol const s : d) outputs.push(s);
+      extend::symbol d[slots]{};
+      detail::gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = in, .wrt_count = slots}, d);
+      for (extend::symbol const s : d) outputs.push(s);
     }
-    array<symbol> inputs;
-    for (symbol const s : in) inputs.push(s);
-    for (symbol const s : from) inputs.push(s); // (dead, but nodes still read them)
+    detail::array<extend::symbol> inputs;
+    for (extend::symbol const s : in) inputs.push(s);
+    for (extend::symbol const s : from) inputs.push(s); // (dead, but nodes still read them)
     b.set_inputs(inputs.data(), inputs.size());
     b.set_outputs(outputs.data(), outputs.size());
   }
@@ -111,7 +111,7 @@ TEST_CASE("nests of loops and branches are batched") {
         for (int j = 0; j < elements; ++j) inputs.push_back(at[0][static_cast<std::size_t>(k * elements + j)]);
     drawn_nest const twice(seed + 5000, depth, elements, element::float64, at[0].data(), 2, {}, reference::few_codes);
     for (bool const simple : {false, true}) {
-      std::vector<double> const whole = elements_of(simple ? simplify(all.b.get()) : all.b.get(), inputs);
+      std::vector<double> const whole = elements_of(simple ? detail::simplify(all.b.get()) : all.b.get(), inputs);
       for (int r = 0; r < rows; ++r) {
         CAPTURE(simple, r);
         std::vector<double> const row = elements_of(gradients ? twice.b.get() : alone.b.get(), at[static_cast<std::size_t>(r)]);

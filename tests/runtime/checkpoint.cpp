@@ -46,16 +46,16 @@ std::vector<double> between(std::size_t count, int seed, double most) {
 /// The graph of a program, and the number of its nodes with a name.
 ct::graph compiled(ct::dynamic::graph const& g, std::vector<any_expr> const& outputs) {
   auto const& s = ct::dynamic::detail::graph_access::state(g);
-  ct::builder b = s.b;
-  std::vector<ct::symbol> ids;
+  ct::extend::builder b = s.b;
+  std::vector<ct::extend::symbol> ids;
   for (any_expr const& e : outputs) ids.push_back(e.id());
   b.set_inputs(s.inputs.data(), static_cast<int>(s.inputs.size()));
   b.set_outputs(ids.data(), static_cast<int>(ids.size()));
-  return ct::recompute_blocks(ct::simplify(b.get()));
+  return ct::detail::recompute_blocks(ct::detail::simplify(b.get()));
 }
 int count(ct::graph const& g, std::string_view name) {
   int n = 0;
-  for (ct::node const& at : g.nodes) n += at.op->name == name;
+  for (ct::extend::node const& at : g.nodes) n += at.op->name == name;
   return n;
 }
 
@@ -271,7 +271,7 @@ struct recorded {
   std::vector<double> elements;
 };
 using nested = std::function<expr<double>(expr<double>, expr<double>, expr<double>)>;
-recorded recording(nested const& f, int order, bool with_tangents, ct::tape_options const& tape) {
+recorded recording(nested const& f, int order, bool with_tangents, ct::detail::tape_options const& tape) {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {6, 6}), w = g.input<double>("w", {6, 6}),
              v = g.input<double>("v", {6});
@@ -286,10 +286,10 @@ recorded recording(nested const& f, int order, bool with_tangents, ct::tape_opti
   }
   if (with_tangents) {
     auto& s = const_cast<ct::dynamic::detail::graph_state&>(ct::dynamic::detail::graph_access::state(g));
-    ct::symbol const of[]{x.id(), v.id()}, along[]{w.id(), v.id()}, asked[]{d[0].id(), d[1].id(), d[2].id()};
-    ct::symbol moved[3]{};
-    ct::tangents(s.b, of, along, 2, asked, 3, moved);
-    for (ct::symbol const t : moved)
+    ct::extend::symbol const of[]{x.id(), v.id()}, along[]{w.id(), v.id()}, asked[]{d[0].id(), d[1].id(), d[2].id()};
+    ct::extend::symbol moved[3]{};
+    ct::detail::tangents(s.b, of, along, 2, asked, 3, moved);
+    for (ct::extend::symbol const t : moved)
       outputs.push_back(any_expr(ct::dynamic::detail::standing(s, t), ct::element::float64));
   }
   auto p = g.compile(outputs);
@@ -306,7 +306,7 @@ recorded recording(nested const& f, int order, bool with_tangents, ct::tape_opti
   return r;
 }
 /// `f(marks)`: gradients up to this order, and the tangents of the first: the same bits with blocks, and a smaller record.
-template <class F> void same_bits_of_all_orders(F const& f, ct::tape_options const& tape = {}, int most = 2) {
+template <class F> void same_bits_of_all_orders(F const& f, ct::detail::tape_options const& tape = {}, int most = 2) {
   for (int run = 0; run <= most; ++run) {
     bool const with_tangents = run == 0;
     int const order = with_tangents ? 1 : run;
@@ -359,7 +359,7 @@ TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the 
           "[checkpoint]") {
   auto const f = [](bool marks) { return while_of(7, marks); };
   same_bits_of_all_orders(f);
-  for (auto const schedule : {ct::checkpoints::equally_spaced, ct::checkpoints::binomial}) {
+  for (auto const schedule : {ct::detail::checkpoints::equally_spaced, ct::detail::checkpoints::binomial}) {
     CAPTURE(static_cast<int>(schedule));
     same_bits_of_all_orders(f, {.limit = 100000, .schedule = schedule});
   }
@@ -368,7 +368,7 @@ TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the 
 TEST_CASE("blocks meet a tape limit that complete records of iterations exceed", "[checkpoint]") {
   auto const f = [](bool marks) { return while_of(30, marks); };
   recorded const all = recording(f(false), 1, false, {});
-  ct::tape_options const some{.limit = 6000, .schedule = ct::checkpoints::binomial};
+  ct::detail::tape_options const some{.limit = 6000, .schedule = ct::detail::checkpoints::binomial};
   recorded const within = recording(f(true), 1, false, some);
   CHECK(within.tape <= some.limit);
   CHECK(within.elements == all.elements);
@@ -491,7 +491,7 @@ TEST_CASE("blocks meet a tape limit below the record of one iteration with a nes
     };
   };
   recorded const all = recording(f(false), 1, false, {});
-  ct::tape_options const some{.limit = 2 * of_record(turns) + 1500};
+  ct::detail::tape_options const some{.limit = 2 * of_record(turns) + 1500};
   recorded const within = recording(f(true), 1, false, some);
   CHECK(within.tape <= some.limit + 2 * of_record(turns)); // that of the loop which runs again comes on top
   CHECK(within.elements == all.elements);

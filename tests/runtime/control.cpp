@@ -16,17 +16,17 @@ using namespace control_cases;
 
 namespace {
 
-std::vector<double> logs_at(graph_view const& g, double x, double y, double v) {
+std::vector<double> logs_at(extend::graph_view const& g, double x, double y, double v) {
   values const r = run(g, {x, y, v});
   return {r.at, r.at + g.output_count()};
 }
 
 /// The outputs of a graph of one element type for elements in the order of its inputs.
-template <class T> std::vector<double> outputs_of(graph_view const& g, std::vector<double> const& elements) {
+template <class T> std::vector<double> outputs_of(extend::graph_view const& g, std::vector<double> const& elements) {
   std::vector<std::vector<T>> in, out;
   std::vector<T const*> from;
   std::vector<T*> to;
-  auto const count = [&](symbol t) {
+  auto const count = [&](extend::symbol t) {
     std::size_t n = 1;
     for (int k = 0; k < g.shape(t).rank; ++k) n *= static_cast<std::size_t>(g.shape(t).size[k]);
     return n;
@@ -40,7 +40,7 @@ template <class T> std::vector<double> outputs_of(graph_view const& g, std::vect
   for (int k = 0; k < g.output_count(); ++k) out.emplace_back(count(g.output(k)));
   for (auto const& x : in) from.push_back(x.data());
   for (auto& y : out) to.push_back(y.data());
-  REQUIRE(evaluate(g, from.data(), to.data()).ok());
+  REQUIRE(detail::evaluate(g, from.data(), to.data()).ok());
   std::vector<double> all;
   for (auto const& y : out) all.insert(all.end(), y.begin(), y.end());
   return all;
@@ -74,11 +74,11 @@ TEST_CASE("branches give the specified numbers and slopes") {
 
 TEST_CASE("one graph runs repeatedly, with other values and other numbers of iterations") {
   scalars s;
-  symbol const x = s.input(), y = s.input(), times = s.input();
-  loop_builder loop(s.b,
+  extend::symbol const x = s.input(), y = s.input(), times = s.input();
+  detail::loop_builder loop(s.b,
                     {.inits = &x, .carried = 1, .limit = extend::convert(s.of(times), element::int64).id});
-  symbol const v = loop.open_body()[1];
-  symbol const next = extend::apply<op::sin>(s.of(v) * s.of(loop.capture(y))).id;
+  extend::symbol const v = loop.open_body()[1];
+  extend::symbol const next = extend::apply<op::sin>(s.of(v) * s.of(loop.capture(y))).id;
   loop.close_body(&next, 1);
   (void)loop.finish();
   s.output(loop.last(0));
@@ -115,9 +115,9 @@ TEST_CASE("nests of loops and branches agree with their unrolled form, to the se
     REQUIRE(std::string(verify(nested.b.get()) ? "" : verify(nested.b.get()).text) == "");
     if (unrolled.margin < 1e-6) continue; // a decision that rounding can turn
     std::vector<double> const b = outputs_of<double>(unrolled.b.get(), at);
-    graph const simplified = simplify(nested.b.get(), {.fuse_multiply_add = seed % 3 == 0});
+    graph const simplified = detail::simplify(nested.b.get(), {.fuse_multiply_add = seed % 3 == 0});
     REQUIRE(std::string(verify(simplified) ? "" : verify(simplified).text) == "");
-    for (graph const& g : {nested.b.get(), prune(nested.b.get()), simplified}) {
+    for (graph const& g : {nested.b.get(), detail::prune(nested.b.get()), simplified}) {
       std::vector<double> const a = outputs_of<double>(g, at);
       REQUIRE(a.size() == b.size());
       for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(near(a[k], b[k], 1e-11));
@@ -162,11 +162,11 @@ TEST_CASE("tangents of nests agree with gradients, and tangents of gradients wit
     for (int k = 0; k < reference::nest_slots; ++k) at.push_back(d.between(-1, 1));
     // the loss, its gradient, and the gradient of a function of that
     reference::nest<reference::nest_in_graph> nested(seed + 1000, depth, 1, element::float64, at.data());
-    builder& b = nested.b;
-    array<symbol> outputs;
-    graph_view const before = b.get();
+    extend::builder& b = nested.b;
+    detail::array<extend::symbol> outputs;
+    extend::graph_view const before = b.get();
     for (int k = 0; k < before.output_count(); ++k) outputs.push(before.output(k));
-    symbol direction[reference::nest_slots]{};
+    extend::symbol direction[reference::nest_slots]{};
     term second{};
     for (int k = 0; k < reference::nest_slots; ++k) {
       direction[k] = extend::constant(b, element::float64, 0, 0.5 - 0.3 * k).id;
@@ -174,14 +174,14 @@ TEST_CASE("tangents of nests agree with gradients, and tangents of gradients wit
       term const part = g * (0.5 + 0.1 * k) + 0.1 * (g * g);
       second = k == 0 ? part : second + part;
     }
-    symbol const asked[2]{outputs[0], second.id};
-    symbol moved[2]{};
-    tangents(b, nested.x, direction, reference::nest_slots, asked, 2, moved);
+    extend::symbol const asked[2]{outputs[0], second.id};
+    extend::symbol moved[2]{};
+    detail::tangents(b, nested.x, direction, reference::nest_slots, asked, 2, moved);
     REQUIRE(b.failed().why == nullptr);
-    for (symbol t : moved) outputs.push(t != none ? t : extend::constant(b, element::float64, 0, 0).id);
+    for (extend::symbol t : moved) outputs.push(t != extend::none ? t : extend::constant(b, element::float64, 0, 0).id);
     b.set_outputs(outputs.data(), outputs.size());
     REQUIRE(std::string(verify(b.get()) ? "" : verify(b.get()).text) == "");
-    for (graph const& g : {b.get(), simplify(b.get())}) {
+    for (graph const& g : {b.get(), detail::simplify(b.get())}) {
       std::vector<double> const r = outputs_of<double>(g, at);
       double first = 0, other = 0;
       for (std::size_t k = 0; k < reference::nest_slots; ++k) {

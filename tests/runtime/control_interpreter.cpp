@@ -31,17 +31,17 @@ TEST_CASE("the interpreter runs nests of loops and branches and their second gra
     reference::nest<reference::nest_unrolled> const unrolled(seed + 5000, depth, elements, element::float64,
                                                              at.data(), 2, {}, codes);
     if (unrolled.margin < 1e-6) continue; // a decision that rounding can turn
-    for (node const& n : nested.b.get().nodes) {
+    for (extend::node const& n : nested.b.get().nodes) {
       convolutions += n.op == info_of<op::conv2d>();
       drawn += n.op == info_of<op::random53>();
     }
-    graph const fused_graph = simplify(nested.b.get(), {.rewrite = true, .fuse_multiply_add = true});
-    for (node const& n : fused_graph.nodes) fused += elements == 2 && n.op == info_of<op::multiply_add>();
-    for (graph const& g : {nested.b.get(), simplify(nested.b.get()), fused_graph}) {
+    graph const fused_graph = detail::simplify(nested.b.get(), {.rewrite = true, .fuse_multiply_add = true});
+    for (extend::node const& n : fused_graph.nodes) fused += elements == 2 && n.op == info_of<op::multiply_add>();
+    for (graph const& g : {nested.b.get(), detail::simplify(nested.b.get()), fused_graph}) {
       interpreter const p(g);
       if (p.failed().why != nullptr) FAIL(p.failed().why->text);
       std::vector<double> const b = evaluated_element_by_element(g, p, at);
-      tape record;
+      detail::tape record;
       for (int run = 0; run < 2; ++run) { // the tape of a run before is used again
         std::vector<double> const a = interpreted(p, at, record);
         for (std::size_t k = 0; k < b.size(); ++k)
@@ -61,7 +61,7 @@ TEST_CASE("steps in an order of lower peak compute the same bits") {
     interpreter const p(g, nullptr, operations<>{}, {.in_order = true});
     interpreter const q(g);
     REQUIRE(p.failed().why == nullptr);
-    tape record;
+    detail::tape record;
     REQUIRE(interpreted(p, at, record) == interpreted(q, at, record));
     REQUIRE(q.value_bytes() <= p.value_bytes());
     in_order += p.value_bytes();
@@ -80,13 +80,13 @@ TEST_CASE("steps in an order of lower peak compute the same bits") {
   }
   // branches of products that are wide in between, side by side in the graph
   for (int const branches : {2, 5, 30}) {
-    builder b;
-    auto const shaped = [&](dimension rows, dimension columns) {
-      return b.shape(dimensions{2, {rows, columns}});
+    extend::builder b;
+    auto const shaped = [&](extend::dimension rows, extend::dimension columns) {
+      return b.shape(extend::dimensions{2, {rows, columns}});
     };
     term const column{&b, b.symbol_of(element::float64, shaped(16, 2))},
         row{&b, b.symbol_of(element::float64, shaped(2, 16))};
-    symbol const inputs[]{column.id, row.id};
+    extend::symbol const inputs[]{column.id, row.id};
     b.set_inputs(inputs, 2);
     std::vector<term> wide;
     for (int k = 0; k < branches; ++k) wide.push_back(extend::matmul(column * (0.5 + k), row));
@@ -142,28 +142,28 @@ struct carried_loop {
   }
 
   graph made(int trips) const {
-    builder b;
+    extend::builder b;
     int const n = static_cast<int>(body.size());
-    array<symbol> inputs;
+    detail::array<extend::symbol> inputs;
     for (int k = 0; k <= n; ++k)
-      inputs.push(b.symbol_of(element::float64, b.shape(dimensions{1, {elements}})));
-    symbol const times = b.symbol_of(element::int64, 0);
+      inputs.push(b.symbol_of(element::float64, b.shape(extend::dimensions{1, {elements}})));
+    extend::symbol const times = b.symbol_of(element::int64, 0);
     inputs.push(times);
     b.set_inputs(inputs.data(), inputs.size());
-    array<symbol> first;
+    detail::array<extend::symbol> first;
     for (int k = 0; k < n; ++k) first.push(inputs[k]);
-    array<symbol> out, recorded;
-    symbol const known = extend::constant(b, element::int64, 0, trips).id;
-    if (!nested) out = loop_over(b, first, inputs[n], asks ? none : known, times, recorded);
+    detail::array<extend::symbol> out, recorded;
+    extend::symbol const known = extend::constant(b, element::int64, 0, trips).id;
+    if (!nested) out = loop_over(b, first, inputs[n], asks ? extend::none : known, times, recorded);
     else {
-      symbol const twice = extend::constant(b, element::int64, 0, 2).id;
-      loop_builder outer(b, {.inits = first.data(), .carried = n, .limit = twice});
-      symbol const* const in = outer.open_body();
-      array<symbol> x, unused;
+      extend::symbol const twice = extend::constant(b, element::int64, 0, 2).id;
+      detail::loop_builder outer(b, {.inits = first.data(), .carried = n, .limit = twice});
+      extend::symbol const* const in = outer.open_body();
+      detail::array<extend::symbol> x, unused;
       for (int k = 0; k < n; ++k) x.push(in[1 + k]);
-      symbol const w = outer.capture(inputs[n]), limit = asks ? none : outer.capture(known),
+      extend::symbol const w = outer.capture(inputs[n]), limit = asks ? extend::none : outer.capture(known),
                    until = outer.capture(times);
-      array<symbol> const next = loop_over(b, x, w, limit, until, unused);
+      detail::array<extend::symbol> const next = loop_over(b, x, w, limit, until, unused);
       outer.close_body(next.data(), n);
       (void)outer.finish();
       for (int k = 0; k < n; ++k) out.push(outer.last(k));
@@ -175,21 +175,21 @@ struct carried_loop {
   }
 
 private:
-  array<symbol> loop_over(builder& b, array<symbol> const& first, symbol w, symbol limit, symbol until,
-                          array<symbol>& sums) const {
+  detail::array<extend::symbol> loop_over(extend::builder& b, detail::array<extend::symbol> const& first, extend::symbol w, extend::symbol limit, extend::symbol until,
+                          detail::array<extend::symbol>& sums) const {
     int const n = first.size();
-    loop_builder loop(b, {.inits = first.data(), .carried = n, .limit = limit});
+    detail::loop_builder loop(b, {.inits = first.data(), .carried = n, .limit = limit});
     if (asks) {
-      symbol const* const in = loop.open_condition();
+      extend::symbol const* const in = loop.open_condition();
       term const count{&b, in[0]};
       term const end{&b, loop.capture(until)};
       loop.close_condition((count < end).id);
     }
-    symbol const* const in = loop.open_body();
-    array<term> x;
+    extend::symbol const* const in = loop.open_body();
+    detail::array<term> x;
     for (int k = 0; k < n; ++k) x.push({&b, in[1 + k]});
     term const seen{&b, loop.capture(w)};
-    array<symbol> next, entries;
+    detail::array<extend::symbol> next, entries;
     for (next_value const& r : body) {
       term y = x[r.of];
       if (r.is == next_value::captured) y = seen;
@@ -205,14 +205,14 @@ private:
     for (int k = 0; records == both && k < n; ++k) entries.push(next[k]);
     loop.close_body(next.data(), n, entries.data(), entries.size());
     (void)loop.finish();
-    array<symbol> last;
+    detail::array<extend::symbol> last;
     for (int k = 0; k < n; ++k) last.push(loop.last(k));
     for (int e = 0; e < entries.size(); ++e) { // read again, in the same order, weighted by the count
-      symbol const zero = extend::constant(b, element::float64, b.tensor(first[0]).shape, 0).id;
-      symbol const stack = loop.stack(e), trips = loop.trips();
-      loop_builder reading(b, {.inits = &zero, .carried = 1, .limit = trips, .scans = &stack, .scanned = 1});
-      symbol const* const at = reading.open_body();
-      symbol const sum = (0.5 * term{&b, at[1]} + term{&b, at[2]}).id;
+      extend::symbol const zero = extend::constant(b, element::float64, b.tensor(first[0]).shape, 0).id;
+      extend::symbol const stack = loop.stack(e), trips = loop.trips();
+      detail::loop_builder reading(b, {.inits = &zero, .carried = 1, .limit = trips, .scans = &stack, .scanned = 1});
+      extend::symbol const* const at = reading.open_body();
+      extend::symbol const sum = (0.5 * term{&b, at[1]} + term{&b, at[2]}).id;
       reading.close_body(&sum, 1);
       (void)reading.finish();
       sums.push(reading.last(0));
@@ -242,7 +242,7 @@ counted run_counted(interpreter const& p, std::vector<std::vector<double>> const
     to.resize(static_cast<std::size_t>(p.output_elements(k)), -7);
     *next++ = reinterpret_cast<char*>(to.data());
   }
-  tape record;
+  detail::tape record;
   record.begin();
   inside::run_context c = inside::context_of(p.codes(), bases, &record);
   for (inside::step const& s : code.program.steps) s.run(code.program, s.which, c);

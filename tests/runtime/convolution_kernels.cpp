@@ -115,8 +115,8 @@ template <class T> void check_convolution(sample const& s, std::mt19937& random)
   CHECK(std::fabs(by_y - by_w) <= near);
 
   // the value itself
-  stencil const z = n.on(x.tensor());
-  stencil_position at;
+  detail::stencil const z = n.on(x.tensor());
+  detail::stencil_position at;
   for (int64_t p = 0; p < z.positions(); ++p, at.next(z))
     for (int64_t o = 0; o < s.results; ++o) {
       long double sum = 0, sizes = 1;
@@ -163,8 +163,8 @@ template <class T> void check_pooling(sample const& s, std::mt19937& random, boo
   CHECK(std::fabs(dot(spread, dx) - dot(mean, dy)) <= near);
   if (with_nan) return;
   // what is chosen is there, and nothing in its window is larger
-  stencil const z = n.on(x.tensor());
-  stencil_position at;
+  detail::stencil const z = n.on(x.tensor());
+  detail::stencil_position at;
   for (int64_t p = 0; p < z.positions(); ++p, at.next(z))
     for (int64_t c = 0; c < z.channels; ++c) {
       T const m = largest.all[static_cast<std::size_t>(p * z.channels + c)];

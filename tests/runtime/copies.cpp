@@ -16,17 +16,17 @@
 namespace {
 
 namespace ct = cotangent;
-using ct::symbol;
+using ct::extend::symbol;
 using ct::dynamic::any_expr;
 using ct::dynamic::expr;
 
 /// Nodes as they come, none merged as it is pushed.
 struct raw {
-  ct::builder b;
+  ct::extend::builder b;
   std::vector<symbol> in, out;
 
   symbol input() {
-    return in.emplace_back(b.symbol_of(ct::element::float64, b.shape(ct::dimensions{1, {4}})));
+    return in.emplace_back(b.symbol_of(ct::element::float64, b.shape(ct::extend::dimensions{1, {4}})));
   }
   template <class Op> symbol op(std::initializer_list<symbol> x) {
     symbol const y = b.symbol_of(ct::element::float64, b.tensor(*x.begin()).shape);
@@ -40,7 +40,7 @@ struct raw {
   int left(std::vector<symbol> outputs, bool exact = true) {
     b.set_inputs(in.data(), static_cast<int>(in.size()));
     b.set_outputs(outputs.data(), static_cast<int>(outputs.size()));
-    ct::graph const g = ct::simplify(b.get(), {.rewrite = !exact, .fuse_multiply_add = false});
+    ct::graph const g = ct::detail::simplify(b.get(), {.rewrite = !exact, .fuse_multiply_add = false});
     REQUIRE(bool(ct::verify(g)));
     return g.nodes.size();
   }
@@ -173,14 +173,14 @@ TEST_CASE("graphs with views are simplified like others, except for viewed tenso
   p.run();
   CHECK(p.value(r)(0) == Approx(2 * std::exp(1.)));
   CHECK(p.value(s)(3) == Approx(2 * std::exp(1.) + 2 * std::exp(2.)));
-  ct::builder b(g.get());
+  ct::extend::builder b(g.get());
   std::vector<symbol> const in{x.id()}, out{r.id()};
   b.set_inputs(in.data(), 1);
   b.set_outputs(out.data(), 1);
-  ct::graph const simple = ct::simplify(b.get());
+  ct::graph const simple = ct::detail::simplify(b.get());
   REQUIRE(bool(ct::verify(simple)));
   int working = 0;
-  for (ct::node const& n : simple.nodes) working += n.op->kind == ct::operation_kind::elementwise;
+  for (ct::extend::node const& n : simple.nodes) working += n.op->kind == ct::operation_kind::elementwise;
   CHECK(working == 2); // exp, and one addition or product
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("sums of products become fused multiply-adds, also with views", "[simp
   symbol const x = g.input(), t = g.b.symbol_of(ct::element::float64, g.b.tensor(x).shape);
   auto const half = [&](symbol of, std::int64_t at) {
     std::int64_t const step = 1;
-    return ct::range_view(g.b, of, &at, &step, ct::dimensions{1, {2}});
+    return ct::detail::range_view(g.b, of, &at, &step, ct::extend::dimensions{1, {2}});
   };
   auto const assign = [&]<class Op>(std::type_identity<Op>, symbol a, symbol b, symbol to) {
     symbol const both[]{a, b};
@@ -205,10 +205,10 @@ TEST_CASE("sums of products become fused multiply-adds, also with views", "[simp
   g.b.set_inputs(&x, 1);
   g.b.set_outputs(out, 4);
   REQUIRE(g.b.failed().why == nullptr);
-  auto const with = [&](bool fuse) { return ct::simplify(g.b.get(), {.rewrite = true, .fuse_multiply_add = fuse}); };
+  auto const with = [&](bool fuse) { return ct::detail::simplify(g.b.get(), {.rewrite = true, .fuse_multiply_add = fuse}); };
   auto const count = [](ct::graph const& of, ct::operation const* op) {
     int n = 0;
-    for (ct::node const& i : of.nodes) n += i.op == op;
+    for (ct::extend::node const& i : of.nodes) n += i.op == op;
     return n;
   };
   ct::graph const plain = with(false), fused = with(true);
@@ -223,7 +223,7 @@ TEST_CASE("sums of products become fused multiply-adds, also with views", "[simp
     std::vector<double> a(4), b(2), c(2), d(2);
     void const* const from[]{in.data()};
     void* const to[]{a.data(), b.data(), c.data(), d.data()};
-    ct::tape tape;
+    ct::detail::tape tape;
     alignas(64) static unsigned char room[65536];
     REQUIRE(code.workspace_bytes() <= 65536);
     CHECK(code.run(from, to, room, &tape) == ct::status::ok);

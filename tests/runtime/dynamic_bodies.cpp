@@ -31,7 +31,7 @@ struct outcome {
   std::vector<double> value, dx, dw, ddx, ddw;
 };
 outcome run(body const& f, int trips, bool as_loop, std::vector<double> const& x0, std::vector<double> const& w0,
-            ct::tape_options const& tape = {}, bool second = true) {
+            ct::detail::tape_options const& tape = {}, bool second = true) {
   graph g;
   auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
   expr<double> y = x;

@@ -38,7 +38,7 @@ struct image {
 
 int count(ct::dynamic::graph const& g, ct::operation const* op) {
   int n = 0;
-  for (ct::node const& x : g.get().nodes) n += x.op == op ? 1 : 0;
+  for (ct::extend::node const& x : g.get().nodes) n += x.op == op ? 1 : 0;
   return n;
 }
 

@@ -33,8 +33,8 @@ numbers ramp(std::int64_t n) {
 }
 
 /// The elements of `sparse.dense()`, and of the dense Jacobian with its axes joined.
-template <class F> void agrees(F const& f, ct::dynamic::sizes const& shape, std::int64_t elements, std::int64_t colors) {
-  ct::dynamic::graph g;
+template <class F>
+void agrees(ct::dynamic::graph& g, F const& f, ct::dynamic::sizes const& shape, std::int64_t elements, std::int64_t colors) {
   auto const x = g.input<double>("x", shape);
   auto const m = ct::sparse_jacobian(f)(x);
   auto const dense = ct::jacobian(f)(x);
@@ -70,6 +70,11 @@ template <class F> void agrees(F const& f, ct::dynamic::sizes const& shape, std:
     }
     REQUIRE(times[static_cast<std::size_t>(r)] == Approx(sum).margin(1e-12));
   }
+}
+
+template <class F> void agrees(F const& f, ct::dynamic::sizes const& shape, std::int64_t elements, std::int64_t colors) {
+  ct::dynamic::graph g;
+  agrees(g, f, shape, elements, colors);
 }
 
 } // namespace
@@ -143,6 +148,24 @@ TEST_CASE("indices that a graph holds as a constant keep the pattern of a mesh e
   p.bind(by_hvp, other);
   p.run();
   for (std::size_t k = 0; k < one.size(); ++k) REQUIRE(one[k] == Approx(other[k]).margin(1e-9));
+}
+
+TEST_CASE("many groups of elements for each observation become one for its block of inputs") {
+  // The entries of a matrix for each observation, of the parameters of its camera: 32 groups for each of 300 observations.
+  std::vector<std::int64_t> camera, point;
+  for (int k = 0; k < 300; ++k) camera.push_back(k * 7 % 5), point.push_back(k * 11 % 20);
+  ct::dynamic::graph g;
+  auto const cameras = g.constant(camera), points = g.constant(point);
+  auto const f = [&](auto x) {
+    auto const c = ct::gather(ct::reshape(x(ct::dynamic::between(0, 20)), {5, 4}), cameras);
+    auto const p = ct::gather(x(ct::dynamic::between(20, 40)), points);
+    std::vector<ct::dynamic::expr<double>> entries;
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j)
+        entries.push_back(ct::sin(c(ct::all, ct::dynamic::between(i, i + 1))) * c(ct::all, ct::dynamic::between(j, j + 1)));
+    return ct::concatenate(entries, 1) * ct::expand(p, 1);
+  };
+  agrees(g, f, {40}, 300 * 16 * 5, 5); // 4 parameters and one point
 }
 
 TEST_CASE("indices that are inputs count as dense") {

@@ -406,13 +406,13 @@ TEST_CASE("random nests of loops, branches and blocks are split with equal bits"
         reference::few_codes, seed % 2 == 0 ? static_cast<std::uint64_t>(seed) + 77 : 0);
     graph g;
     auto& state = graph_access::state(g);
-    state.b = static_cast<ct::builder&&>(drawn.b);
+    state.b = static_cast<ct::extend::builder&&>(drawn.b);
     std::vector<any_expr> x;
-    for (ct::symbol const t : drawn.x) {
+    for (ct::extend::symbol const t : drawn.x) {
       state.inputs.push_back(t);
       x.push_back(graph_access::expression(g, t));
     }
-    any_expr const y = graph_access::expression(g, ct::graph_view(state.b.get()).output(0));
+    any_expr const y = graph_access::expression(g, ct::extend::graph_view(state.b.get()).output(0));
     check_vjp(g, {y}, x, {}, true);
     check_vjp(g, {y}, x, {.saving = {.records = false}}, true);
   }

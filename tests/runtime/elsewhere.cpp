@@ -672,7 +672,7 @@ TEST_CASE("symbolic graphs are mirrored with their edges, once all shapes are kn
   }
   tensors all = s.backward({y}, w, {seed}).all();
   all.push_back(y);
-  auto const outcome_of = [&](bool (*mirror)(ct::node const&), std::int64_t fit) {
+  auto const outcome_of = [&](bool (*mirror)(ct::extend::node const&), std::int64_t fit) {
     auto p = s.compile({.outputs = all, .memory_budget = fit, .mirror = mirror});
     std::vector<std::vector<double>> data;
     data.reserve(7);

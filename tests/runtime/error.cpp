@@ -11,18 +11,18 @@
 namespace ct = cotangent;
 
 TEST_CASE("a message is composed of words, numbers, extents and shapes") {
-  ct::message m("size ");
+  ct::detail::message m("size ");
   m.put(-12).put(' ').put(std::numeric_limits<std::int64_t>::min()).put(" ").put(~std::uint64_t{0}).put(true);
   CHECK(std::string(m.text()) == "size -12 -9223372036854775808 18446744073709551615true");
-  CHECK(std::string(ct::message().put(ct::shape_of<3, "2*n+1", -4>).text()) == "[3, 2*n+1, -4]");
+  CHECK(std::string(ct::detail::message().put(ct::shape_of<3, "2*n+1", -4>).text()) == "[3, 2*n+1, -4]");
   CHECK(m.length() == static_cast<int>(std::strlen(m.text())));
 }
 
 TEST_CASE("a message that is too long ends in three dots") {
-  ct::message m;
+  ct::detail::message m;
   for (int i = 0; i < 1000; ++i) m.put("ab");
   std::string const text = m.text();
-  CHECK(text.size() == ct::message::capacity - 1);
+  CHECK(text.size() == ct::detail::message::capacity - 1);
   CHECK(text.substr(text.size() - 4) == "b...");
 }
 

@@ -7,11 +7,11 @@ using namespace executing;
 
 namespace {
 
-template <element E, dimension Size> struct chain {
-  static constexpr built make() {
-    builder b;
-    std::int32_t const shape = b.shape(dimensions{1, {Size > 0 ? Size : b.size(extent::named("n", 1))}});
-    symbol in[2]{b.symbol_of(E, shape), b.symbol_of(E, shape)}, out[4]{};
+template <element E, extend::dimension Size> struct chain {
+  static constexpr detail::built make() {
+    extend::builder b;
+    std::int32_t const shape = b.shape(extend::dimensions{1, {Size > 0 ? Size : b.size(extent::named("n", 1))}});
+    extend::symbol in[2]{b.symbol_of(E, shape), b.symbol_of(E, shape)}, out[4]{};
     b.set_inputs(in, 2);
     term const x{&b, in[0]}, w{&b, in[1]};
     term h = x, s = w;
@@ -21,14 +21,14 @@ template <element E, dimension Size> struct chain {
       s = extend::apply<op::select>(extend::apply<op::less>(h, w), s, s + h);
     }
     out[0] = extend::sum(s, 1).id;
-    gradient(b, {out, nullptr, 1, in, 2}, out + 1);
+    detail::gradient(b, {out, nullptr, 1, in, 2}, out + 1);
     out[3] = s.id;
     b.set_outputs(out, 4);
     return {b.get(), b.failed()};
   }
 };
 template <class Make> constexpr int longest = [] {
-  auto const& p = planned<simple<Make>, simd::bytes>::value;
+  auto const& p = detail::planned<simple<Make>, simd::bytes>::value;
   int most = 0;
   for (int k = 0; k < p.size.nests; ++k) most = p.nests.data[k].instance_count > most ? p.nests.data[k].instance_count : most;
   return most;

@@ -9,8 +9,8 @@ using namespace executing;
 
 namespace {
 
-constexpr array<argument> two(dimension p, dimension q) {
-  array<argument> a;
+constexpr detail::array<argument> two(extend::dimension p, extend::dimension q) {
+  detail::array<argument> a;
   a.push({element::float64, {2, {p, q}}});
   a.push({element::float64, {2, {p, q}}});
   a.push({element::float64, {1, {q}}});
@@ -18,53 +18,53 @@ constexpr array<argument> two(dimension p, dimension q) {
 }
 
 struct shared {
-  static constexpr array<argument> arguments(builder&) { return two(5, 9); }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr detail::array<argument> arguments(extend::builder&) { return two(5, 9); }
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     term const y = x[0] * 2, s = extend::sum(y, 2), t = extend::sum(y, 3), m = extend::max(x[0], 1);
-    term const flat = op::reshape::of(y, b.shape(dimensions{1, {45}})), turned = extend::transpose(y), c = extend::constant_like(y, 3);
+    term const flat = op::reshape::of(y, b.shape(extend::dimensions{1, {45}})), turned = extend::transpose(y), c = extend::constant_like(y, 3);
     return {x[0], y, y, x[0], s, s, t, t, m, m, flat, turned, turned, c, c, extend::iota(b, element::int32, 5),
-            extend::constant(b, element::boolean, 0, 1), flat, op::reshape::of(s, b.shape(dimensions{2, {5, 1}})), extend::stop_gradient(x[0])};
+            extend::constant(b, element::boolean, 0, 1), flat, op::reshape::of(s, b.shape(extend::dimensions{2, {5, 1}})), extend::stop_gradient(x[0])};
   }
 };
 struct unused {
-  static constexpr array<argument> arguments(builder&) { return two(3, 4); }
-  static constexpr outputs_of of(builder& b, term const* x) {
-    symbol dx[2]{};
-    symbol const in[2]{x[0].id, x[1].id};
+  static constexpr detail::array<argument> arguments(extend::builder&) { return two(3, 4); }
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
+    extend::symbol dx[2]{};
+    extend::symbol const in[2]{x[0].id, x[1].id};
     term const loss = extend::sum(x[0], 3);
-    gradient(b, {&loss.id, nullptr, 1, in, 2}, dx);
+    detail::gradient(b, {&loss.id, nullptr, 1, in, 2}, dx);
     return {term{&b, dx[0]}, term{&b, dx[1]}};
   }
 };
 /// Many values whose lives end: products and sums in turn.
-template <dimension N> struct long_lived {
-  static constexpr array<argument> arguments(builder&) { return two(N, N); }
-  static constexpr outputs_of of(builder& b, term const* x) {
+template <extend::dimension N> struct long_lived {
+  static constexpr detail::array<argument> arguments(extend::builder&) { return two(N, N); }
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     term y = x[0];
     for (int k = 0; k < 4; ++k) {
       y = extend::matmul(extend::apply<op::tanh>(y / 4), x[1]);
       y = y - extend::logsumexp(y, 1) + extend::transpose(y) * 0.125;
     }
     term const loss = extend::sum(y * x[2], 3);
-    symbol dx[2]{};
-    symbol const in[2]{x[0].id, x[1].id};
-    gradient(b, {&loss.id, nullptr, 1, in, 2}, dx);
+    extend::symbol dx[2]{};
+    extend::symbol const in[2]{x[0].id, x[1].id};
+    detail::gradient(b, {&loss.id, nullptr, 1, in, 2}, dx);
     return {y, loss, term{&b, dx[0]}, term{&b, dx[1]}};
   }
 };
 struct replacing {
-  static constexpr array<argument> arguments(builder&) { return two(6, 7); }
-  static constexpr outputs_of of(builder&, term const* x) {
+  static constexpr detail::array<argument> arguments(extend::builder&) { return two(6, 7); }
+  static constexpr outputs_of of(extend::builder&, term const* x) {
     return {x[0] * 2 + x[1], extend::softmax(x[1], 1), extend::apply<op::exp>(x[2]), extend::transpose(extend::transpose(x[0]) + 1)};
   }
 };
 struct shifted { // the window reads where another position is written
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     a.push({element::float64, {1, {33}}});
     return a;
   }
-  static constexpr outputs_of of(builder&, term const* x) {
+  static constexpr outputs_of of(extend::builder&, term const* x) {
     std::int64_t const by_one[]{1, 1};
     return {op::pad::of(extend::slice(x[0], 0, 0, 32), by_one, x[0].shape_id())};
   }
@@ -74,9 +74,9 @@ struct shifted { // the window reads where another position is written
 template <class Make> int try_in_place() {
   using Stage = simple<Make>;
   using E = run::nests<Stage>;
-  graph_view const g = plain<Make>::view;
+  extend::graph_view const g = plain<Make>::view;
   reference::dice d(5);
-  array<values> const in = reference::inputs_of(g, d, -1, 1), wanted = reference::evaluate(g, in);
+  detail::array<values> const in = reference::inputs_of(g, d, -1, 1), wanted = reference::evaluate(g, in);
   int tried = 0;
   for (int x = 0; x < g.input_count(); ++x)
     for (int y = 0; y < g.output_count(); ++y) {
@@ -86,7 +86,7 @@ template <class Make> int try_in_place() {
       std::vector<std::vector<double>> from, to;
       for (values const& v : in) {
         from.emplace_back();
-        for (scalar const& s : v) from.back().push_back(s.real);
+        for (extend::scalar const& s : v) from.back().push_back(s.real);
       }
       for (values const& v : wanted) to.emplace_back(static_cast<std::size_t>(v.size()));
       std::vector<void const*> arguments;
@@ -99,7 +99,7 @@ template <class Make> int try_in_place() {
       for (int k = 0; k < wanted.size(); ++k)
         for (int i = 0; i < wanted[k].size(); ++i) {
           CAPTURE(x, y, k, i);
-          REQUIRE(close(scalar::of(static_cast<double const*>(results[static_cast<std::size_t>(k)])[i]), wanted[k][i], 1e-12));
+          REQUIRE(close(extend::scalar::of(static_cast<double const*>(results[static_cast<std::size_t>(k)])[i]), wanted[k][i], 1e-12));
         }
     }
   return tried;

@@ -9,23 +9,23 @@ using namespace executing;
 
 namespace {
 
-constexpr term part(builder&, term x, dimension from, dimension count) { return extend::slice(x, 0, from, count); }
+constexpr term part(extend::builder&, term x, extend::dimension from, extend::dimension count) { return extend::slice(x, 0, from, count); }
 
 /// Squares of first and second differences, a product of neighbors, and their gradients; softmax of a part.
-template <element E, dimension N> struct neighbors {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+template <element E, extend::dimension N> struct neighbors {
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     a.push({E, {1, {N}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     term const here = part(b, x[0], 0, N - 1), after = part(b, x[0], 1, N - 1);
     term const t = after - here * here, u = 1 - here;
     term const second = part(b, x[0], 0, N - 2) - 2 * part(b, x[0], 1, N - 2) + part(b, x[0], 2, N - 2);
     term const soft = extend::softmax(here, 0);
     term const loss = extend::sum(100 * t * t + u * u, 1) + extend::sum(extend::apply<op::tanh>(second), 1) + extend::sum(soft * soft * after, 1);
-    symbol dx = none;
-    gradient(b, {&loss.id, nullptr, 1, &x[0].id, 1}, &dx);
+    extend::symbol dx = extend::none;
+    detail::gradient(b, {&loss.id, nullptr, 1, &x[0].id, 1}, &dx);
     outputs_of out{loss, t, extend::max(t, 1)};
     out.ids.push(dx);
     return out;

@@ -7,28 +7,28 @@ using namespace executing;
 
 namespace {
 
-template <element E, dimension N> struct elementwise_graph {
-  template <class Op> static constexpr void one(builder& b, term const* x, array<symbol>& out) {
-    symbol operands[3]{x[0].id, x[1].id, x[2].id};
+template <element E, extend::dimension N> struct elementwise_graph {
+  template <class Op> static constexpr void one(extend::builder& b, term const* x, detail::array<extend::symbol>& out) {
+    extend::symbol operands[3]{x[0].id, x[1].id, x[2].id};
     term const y{&b, b.push(info_of<Op>(), operands, Op::arity)};
     out.push(y.id);
     if (Op::derivative != derivative_kind::differentiable) return;
     term const weighted = extend::sum(y * x[2], 1);
-    symbol dx[3]{};
-    gradient(b, {&weighted.id, nullptr, 1, operands, Op::arity}, dx);
+    extend::symbol dx[3]{};
+    detail::gradient(b, {&weighted.id, nullptr, 1, operands, Op::arity}, dx);
     for (int k = 0; k < Op::arity; ++k) out.push(dx[k]);
   }
-  template <class... Op> static constexpr void all(builder& b, term const* x, array<symbol>& out, std::tuple<Op...> const*) {
+  template <class... Op> static constexpr void all(extend::builder& b, term const* x, detail::array<extend::symbol>& out, std::tuple<Op...> const*) {
     static_cast<void>(std::initializer_list<int>{(one<Op>(b, x, out), 0)...});
   }
-  static constexpr built make() {
-    builder b;
-    dimension const n = N < 0 ? b.size(extent::named("n", 1)) : N;
-    std::int32_t const shape = b.shape(dimensions{1, {n}});
-    symbol in[3]{b.symbol_of(E, shape), b.symbol_of(E, shape), b.symbol_of(E, shape)};
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = N < 0 ? b.size(extent::named("n", 1)) : N;
+    std::int32_t const shape = b.shape(extend::dimensions{1, {n}});
+    extend::symbol in[3]{b.symbol_of(E, shape), b.symbol_of(E, shape), b.symbol_of(E, shape)};
     term const x[3]{{&b, in[0]}, {&b, in[1]}, {&b, in[2]}};
     b.set_inputs(in, 3);
-    array<symbol> out;
+    detail::array<extend::symbol> out;
     all(b, x, out, static_cast<reference::elementwise_operations const*>(nullptr));
     b.set_outputs(out.data(), out.size());
     return {b.get(), b.failed()};
@@ -36,15 +36,15 @@ template <element E, dimension N> struct elementwise_graph {
 };
 
 struct integers {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     for (int k = 0; k < 2; ++k) {
       a.push({element::int32, {1, {33}}});
       a.push({element::int64, {1, {33}}});
     }
     return a;
   }
-  static constexpr outputs_of of(builder&, term const* x) {
+  static constexpr outputs_of of(extend::builder&, term const* x) {
     term const a = x[0], b = x[2], c = x[1], d = x[3];
     return {a + b, a - b, a * b, -a, c + d, c - d, c * d, extend::apply<op::max>(a, b), extend::apply<op::min>(c, d),
             extend::apply<op::square>(a), extend::apply<op::abs>(c), extend::apply<op::sign>(a), extend::apply<op::relu>(c),

@@ -10,16 +10,16 @@ using namespace executing;
 namespace {
 
 template <element E> struct rows {
-  static constexpr built make() {
-    builder b;
-    dimension const n = b.size(extent::named("n", 1)), m = b.size(extent::named("m", 1));
-    symbol in[3]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, b.shape(dimensions{1, {m}})),
-                 b.symbol_of(E, b.shape(dimensions{1, {n}}))};
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = b.size(extent::named("n", 1)), m = b.size(extent::named("m", 1));
+    extend::symbol in[3]{b.symbol_of(E, b.shape(extend::dimensions{2, {n, m}})), b.symbol_of(E, b.shape(extend::dimensions{1, {m}})),
+                 b.symbol_of(E, b.shape(extend::dimensions{1, {n}}))};
     term const x{&b, in[0]}, w{&b, in[1]}, y{&b, in[2]};
     b.set_inputs(in, 3);
     term const z = extend::sum(x * w, 2), d = extend::apply<op::sigmoid>(z) - y;
-    term const column = op::reshape::of(d, b.shape(dimensions{2, {n, 1}}));
-    symbol out[6]{z.id,
+    term const column = op::reshape::of(d, b.shape(extend::dimensions{2, {n, 1}}));
+    extend::symbol out[6]{z.id,
                   extend::max(x, 2).id,
                   extend::sum(x * column, 1).id,
                   extend::max(x - column, 1).id,
@@ -36,7 +36,7 @@ template <element E> void check_alike(std::int64_t n, std::int64_t m) {
   std::vector<std::int64_t> const known = known_of(simple<rows<E>>::view, n, m);
   graph const sized = reference::concrete(plain<rows<E>>::view, known_of(plain<rows<E>>::view, n, m).data());
   reference::dice d(7);
-  array<values> in = reference::inputs_of(sized, d, -2, 3);
+  detail::array<values> in = reference::inputs_of(sized, d, -2, 3);
   for (std::int64_t i = 0; i < n * m; ++i) in[0][static_cast<int>(i)] = in[0][static_cast<int>(i % m)];
   auto const out = results_of<run::nests<simple<rows<E>>>>(sized, in, known.data(), 0xFF, std::nullopt);
   for (int k = 0; k < 2; ++k)
@@ -47,18 +47,18 @@ template <element E> void check_alike(std::int64_t n, std::int64_t m) {
 
 /// Cross-entropy with its gradient, and what labels pick from slices and from a permuted matrix.
 template <element E, element Label> struct picks {
-  static constexpr built make() {
-    builder b;
-    dimension const n = b.size(extent::named("n", 1)), m = b.size(extent::named("m", 1));
-    symbol in[3]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(Label, b.shape(dimensions{1, {n}})),
-                 b.symbol_of(E, b.shape(dimensions{2, {m, n}}))};
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = b.size(extent::named("n", 1)), m = b.size(extent::named("m", 1));
+    extend::symbol in[3]{b.symbol_of(E, b.shape(extend::dimensions{2, {n, m}})), b.symbol_of(Label, b.shape(extend::dimensions{1, {n}})),
+                 b.symbol_of(E, b.shape(extend::dimensions{2, {m, n}}))};
     term const x{&b, in[0]}, label{&b, in[1]}, turned{&b, in[2]};
     b.set_inputs(in, 3);
     std::int64_t const order[max_rank]{1, 0};
     term const t = op::permute::of(turned, order);
     term const loss = extend::sum(extend::cross_entropy(x, label), 1) + extend::sum(extend::cross_entropy(t, label), 1);
-    symbol out[3]{loss.id, none, none}, wrt[2]{in[0], in[2]};
-    gradient(b, {&loss.id, nullptr, 1, wrt, 2}, out + 1);
+    extend::symbol out[3]{loss.id, extend::none, extend::none}, wrt[2]{in[0], in[2]};
+    detail::gradient(b, {&loss.id, nullptr, 1, wrt, 2}, out + 1);
     b.set_outputs(out, 3);
     return {b.get(), b.failed()};
   }
@@ -66,17 +66,17 @@ template <element E, element Label> struct picks {
 
 /// The same of sizes that are numbers, with a maximum of each row and sums of each column: blocks of rows are full and
 /// known to be, or not; short rows go into the lanes.
-template <element E, element Label, dimension N, dimension C> struct counted {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+template <element E, element Label, extend::dimension N, extend::dimension C> struct counted {
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     a.push({E, {2, {N, C}}});
     a.push({Label, {1, {N}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     term const loss = extend::sum(extend::cross_entropy(x[0], x[1]), 1);
-    symbol dx = none;
-    gradient(b, {&loss.id, nullptr, 1, &x[0].id, 1}, &dx);
+    extend::symbol dx = extend::none;
+    detail::gradient(b, {&loss.id, nullptr, 1, &x[0].id, 1}, &dx);
     outputs_of out{loss, extend::max(x[0], 2), extend::sum(x[0] * x[0], 1), extend::sum(extend::sum(x[0], 2) * 2, 1)};
     out.ids.push(dx);
     return out;
@@ -84,14 +84,14 @@ template <element E, element Label, dimension N, dimension C> struct counted {
 };
 
 /// Rows that a result or another nest receives before a later stage of their own nest reads them.
-template <element E, dimension N, dimension C> struct stored_first {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+template <element E, extend::dimension N, extend::dimension C> struct stored_first {
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     a.push({E, {2, {N, C}}});
     a.push({E, {1, {C}}});
     return a;
   }
-  static constexpr outputs_of of(builder&, term const* x) {
+  static constexpr outputs_of of(extend::builder&, term const* x) {
     term const h = x[0] + x[1], k = x[0] * x[1];
     return {h, extend::softmax(h, 1), extend::log_softmax(k, 1), extend::sum(extend::slice(k, 1, 1, 1), 3)};
   }
@@ -99,23 +99,23 @@ template <element E, dimension N, dimension C> struct stored_first {
 
 /// Logistic regression with its gradients, and the least, the largest and all errors: rows whose sums wait for an exponential
 /// and a logarithm. C columns; N rows, or a named number of them.
-template <element E, dimension C, dimension N = 0> struct scored {
-  static constexpr array<argument> arguments(builder& b) {
-    dimension const n = N > 0 ? N : b.size(extent::named("n", 1));
-    array<argument> a;
+template <element E, extend::dimension C, extend::dimension N = 0> struct scored {
+  static constexpr detail::array<argument> arguments(extend::builder& b) {
+    extend::dimension const n = N > 0 ? N : b.size(extent::named("n", 1));
+    detail::array<argument> a;
     a.push({E, {2, {n, C}}});
     a.push({E, {1, {n}}});
     a.push({E, {1, {C}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     term const z = extend::sum(x[0] * x[2], 2), error = extend::apply<op::sigmoid>(z) - x[1];
     term const loss = extend::sum(extend::apply<op::softplus>(z) - x[1] * z, 1);
     outputs_of out{loss, extend::max(error, 1), extend::min(error * x[1], 1), error};
-    symbol const wrt[2]{x[1].id, x[2].id};
-    symbol found[2]{none, none};
-    gradient(b, {&loss.id, nullptr, 1, wrt, 2}, found);
-    for (symbol const g : found) out.ids.push(g);
+    extend::symbol const wrt[2]{x[1].id, x[2].id};
+    extend::symbol found[2]{extend::none, extend::none};
+    detail::gradient(b, {&loss.id, nullptr, 1, wrt, 2}, found);
+    for (extend::symbol const g : found) out.ids.push(g);
     return out;
   }
 };
@@ -124,35 +124,35 @@ template <class Stage, int... K> constexpr bool any_in_pairs(std::integer_sequen
 }
 template <class Built> constexpr bool runs_in_pairs() {
   return any_in_pairs<simple<Built>>(
-      std::make_integer_sequence<int, planned<simple<Built>, simd::bytes>::value.size.nests>{});
+      std::make_integer_sequence<int, detail::planned<simple<Built>, simd::bytes>::value.size.nests>{});
 }
 
 /// Rows less their means, again and again: a nest that is longer than what stands in place.
 struct long_nest {
-  static constexpr dimension n = 19, m = 21;
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+  static constexpr extend::dimension n = 19, m = 21;
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     a.push({element::float64, {2, {n, m}}});
     a.push({element::float64, {1, {m}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     term h = x[0];
     term const w = x[1];
     for (int k = 0; k < 24; ++k)
       if (k % 3 != 0) h = extend::apply<op::square>(h * w + x[0]) * 0.25;
-      else h = h - op::reshape::of(extend::sum(h, 2), b.shape(dimensions{2, {n, 1}})) * w * 0.01;
+      else h = h - op::reshape::of(extend::sum(h, 2), b.shape(extend::dimensions{2, {n, 1}})) * w * 0.01;
     term const loss = extend::sum(h, 3);
     outputs_of out{loss};
-    symbol const wrt[2]{x[0].id, x[1].id};
-    symbol found[2]{none, none};
-    gradient(b, {&loss.id, nullptr, 1, wrt, 2}, found);
-    for (symbol const g : found) out.ids.push(g);
+    extend::symbol const wrt[2]{x[0].id, x[1].id};
+    extend::symbol found[2]{extend::none, extend::none};
+    detail::gradient(b, {&loss.id, nullptr, 1, wrt, 2}, found);
+    for (extend::symbol const g : found) out.ids.push(g);
     return out;
   }
 };
 constexpr int longest_nest() {
-  constexpr auto const& plan = planned<simple<graph_of<long_nest>>, simd::bytes>::value;
+  constexpr auto const& plan = detail::planned<simple<graph_of<long_nest>>, simd::bytes>::value;
   int most = 0;
   for (int k = 0; k < plan.size.nests; ++k)
     if (plan.nests.data[k].instance_count > most) most = plan.nests.data[k].instance_count;

@@ -8,12 +8,12 @@ using namespace executing;
 namespace {
 
 /// A network of equal layers, its value and all gradients; rows by name or by number.
-template <element E, dimension Rows, int Layers> struct network {
-  static constexpr built make() {
-    builder b;
-    dimension const rows = Rows > 0 ? Rows : b.size(extent::named("n", 1));
-    std::int32_t const weights = b.shape(dimensions{2, {6, 6}}), row = b.shape(dimensions{1, {6}});
-    symbol in[2 * Layers + 1]{b.symbol_of(E, b.shape(dimensions{2, {rows, 6}}))}, out[2 * Layers + 1]{};
+template <element E, extend::dimension Rows, int Layers> struct network {
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const rows = Rows > 0 ? Rows : b.size(extent::named("n", 1));
+    std::int32_t const weights = b.shape(extend::dimensions{2, {6, 6}}), row = b.shape(extend::dimensions{1, {6}});
+    extend::symbol in[2 * Layers + 1]{b.symbol_of(E, b.shape(extend::dimensions{2, {rows, 6}}))}, out[2 * Layers + 1]{};
     term h{&b, in[0]};
     for (int k = 0; k < Layers; ++k) {
       term const w{&b, in[2 * k + 1] = b.symbol_of(E, weights)}, bias{&b, in[2 * k + 2] = b.symbol_of(E, row)};
@@ -21,21 +21,21 @@ template <element E, dimension Rows, int Layers> struct network {
     }
     b.set_inputs(in, 2 * Layers + 1);
     out[0] = extend::sum(h * h, 3).id;
-    gradient(b, {out, nullptr, 1, in + 1, 2 * Layers}, out + 1);
+    detail::gradient(b, {out, nullptr, 1, in + 1, 2 * Layers}, out + 1);
     b.set_outputs(out, 2 * Layers + 1);
     return {b.get(), b.failed()};
   }
 };
 
 /// Layers that meet in one nest, with means of rows, a scalar and values on the way that are results, and all gradients.
-template <element E, dimension Rows, dimension Columns, int Layers> struct centered {
-  static constexpr built make() {
-    builder b;
-    dimension const n = Rows > 0 ? Rows : b.size(extent::named("n", 1)),
+template <element E, extend::dimension Rows, extend::dimension Columns, int Layers> struct centered {
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = Rows > 0 ? Rows : b.size(extent::named("n", 1)),
                     m = Columns > 0 ? Columns : b.size(extent::named("m", 1));
-    std::int32_t const row = b.shape(dimensions{1, {m}});
-    symbol const in[]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, row),
-                      b.symbol_of(E, row), b.symbol_of(E, b.shape(dimensions{}))};
+    std::int32_t const row = b.shape(extend::dimensions{1, {m}});
+    extend::symbol const in[]{b.symbol_of(E, b.shape(extend::dimensions{2, {n, m}})), b.symbol_of(E, row),
+                      b.symbol_of(E, row), b.symbol_of(E, b.shape(extend::dimensions{}))};
     term const x{&b, in[0]}, w{&b, in[1]}, c{&b, in[2]}, s{&b, in[3]};
     b.set_inputs(in, 4);
     term h = x, kept = x, most = x;
@@ -45,8 +45,8 @@ template <element E, dimension Rows, dimension Columns, int Layers> struct cente
       if (k == Layers / 2) kept = h;
       if (k == Layers / 3) most = extend::max(h, 2);
     }
-    symbol out[7]{extend::sum(h * h, 3).id, none, none, none, none, kept.id, most.id};
-    gradient(b, {out, nullptr, 1, in, 4}, out + 1);
+    extend::symbol out[7]{extend::sum(h * h, 3).id, extend::none, extend::none, extend::none, extend::none, kept.id, most.id};
+    detail::gradient(b, {out, nullptr, 1, in, 4}, out + 1);
     b.set_outputs(out, 7);
     return {b.get(), b.failed()};
   }
@@ -55,14 +55,14 @@ template <class Make> constexpr bool shares_stages = [] {
   return []<std::size_t... K>(std::index_sequence<K...>) {
     return (run::nest_shape<simple<Make>, static_cast<int>(K)>::shares_stages || ...);
   }(std::make_index_sequence<static_cast<std::size_t>(
-             planned<simple<Make>, simd::bytes>::value.size.nests)>{});
+             detail::planned<simple<Make>, simd::bytes>::value.size.nests)>{});
 }();
 
 } // namespace
 
 TEST_CASE("Equal layers share one function and keep their values") {
   using fixed = network<element::float64, 9, 6>;
-  constexpr auto const& code = shared_code<simple<fixed>, simd::bytes>::value;
+  constexpr auto const& code = detail::shared_code<simple<fixed>, simd::bytes>::value;
   int most = 0;
   for (int count : code.count.data) most = count > most ? count : most;
   CHECK(most >= 4);

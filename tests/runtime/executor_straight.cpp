@@ -19,38 +19,38 @@ constexpr point cross(point const& a, point const& b) {
 }
 
 template <element E> struct dihedral {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     for (int k = 0; k < 4; ++k) a.push({E, {1, {3}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* p) {
+  static constexpr outputs_of of(extend::builder& b, term const* p) {
     point const u = at(p[1]) - at(p[0]), v = at(p[2]) - at(p[1]), w = at(p[3]) - at(p[2]), m = cross(u, v),
                 n = cross(v, w);
     term const energy = 1 - dot(m, n) / extend::apply<op::sqrt>(dot(m, m) * dot(n, n));
-    symbol in[4], out[4];
+    extend::symbol in[4], out[4];
     for (int k = 0; k < 4; ++k) in[k] = p[k].id;
-    gradient(b, {&energy.id, nullptr, 1, in, 4}, out);
+    detail::gradient(b, {&energy.id, nullptr, 1, in, 4}, out);
     return {energy, term{&b, out[0]}, term{&b, out[1]}, term{&b, out[2]}, term{&b, out[3]}};
   }
 };
 
 /// Tensors of 1 to 20 elements, which fill vectors and do not, of all elements, moved about.
-template <dimension N> struct lanes {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+template <extend::dimension N> struct lanes {
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     for (element e : {element::float32, element::float64, element::int32, element::int64, element::boolean})
       a.push({e, {1, {N}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     outputs_of out{};
     std::int64_t const back[]{N - 1, -1}, twice[]{1, 2}, axis = 0;
     for (int k = 0; k < 5; ++k) {
-      dimensions const wide{1, {2 * N + 1}};
+      extend::dimensions const wide{1, {2 * N + 1}};
       out.ids.push(op::slice::of(x[k], back, x[k].shape_id()).id);
       out.ids.push(op::pad::of(x[k], twice, b.shape(wide)).id);
-      symbol const three[3]{x[k].id, op::slice::of(x[k], back, x[k].shape_id()).id, x[k].id};
+      extend::symbol const three[3]{x[k].id, op::slice::of(x[k], back, x[k].shape_id()).id, x[k].id};
       out.ids.push(b.push(info_of<op::concatenate>(), three, 3, &axis, 1, b.place));
       if (k == 4) break;
       out.ids.push(extend::sum(x[k], 1).id);
@@ -68,15 +68,15 @@ template <dimension N> struct lanes {
 
 /// A result of every argument and a number of each.
 struct numbers {
-  static constexpr array<argument> arguments(builder&) {
-    array<argument> a;
+  static constexpr detail::array<argument> arguments(extend::builder&) {
+    detail::array<argument> a;
     a.push({element::float64, {}});
     a.push({element::boolean, {}});
     a.push({element::int32, {2, {1, 1}}});
     a.push({element::float64, {2, {0, 3}}});
     return a;
   }
-  static constexpr outputs_of of(builder& b, term const* x) {
+  static constexpr outputs_of of(extend::builder& b, term const* x) {
     return {x[0],
             x[1],
             x[2],
@@ -85,7 +85,7 @@ struct numbers {
             extend::sum(x[3], 1),
             extend::max(x[3], 3),
             x[0] + 1,
-            extend::constant(b, element::int64, b.shape(dimensions{1, {3}}), 7),
+            extend::constant(b, element::int64, b.shape(extend::dimensions{1, {3}}), 7),
             extend::iota(b, element::float32, 5)};
   }
 };

@@ -11,18 +11,18 @@ using namespace executing;
 namespace {
 
 /// The number of results whose bits differ from those of the machine that follows `p`.
-template <class Stage> int count_differences(plan const& p, std::int64_t n, std::int64_t m) {
+template <class Stage> int count_differences(detail::plan const& p, std::int64_t n, std::int64_t m) {
   std::vector<std::int64_t> const known = known_of(Stage::view, n, m);
   graph const sized = reference::concrete(Stage::view, known.data());
   reference::dice d(7);
-  array<values> const in = reference::inputs_of(sized, d, -1, 1);
+  detail::array<values> const in = reference::inputs_of(sized, d, -1, 1);
   auto const is = results_of<run::nests<Stage>>(sized, in, known.data(), 0xFF);
   reference::plan_machine const machine(sized, p, known.data(), in);
   REQUIRE(machine.error == "");
   int different = 0;
   for (int k = 0; k < machine.outputs.size(); ++k)
     for (int i = 0; i < machine.outputs[k].size(); ++i) {
-      scalar const& wanted = machine.outputs[k][i];
+      extend::scalar const& wanted = machine.outputs[k][i];
       std::size_t const each = size_of(wanted.type);
       unsigned char bytes[8];
       put(bytes, wanted);
@@ -32,85 +32,85 @@ template <class Stage> int count_differences(plan const& p, std::int64_t n, std:
 }
 template <class Stage> void check_bits(std::int64_t n, std::int64_t m) {
   CAPTURE(n, m);
-  CHECK(count_differences<Stage>(make_plan(Stage::view, simd::bytes), n, m) == 0);
+  CHECK(count_differences<Stage>(detail::make_plan(Stage::view, simd::bytes), n, m) == 0);
 }
 
-template <element E, dimension N, dimension M> struct sums {
-  static constexpr built make() {
-    builder b;
-    dimension const n = N > 0 ? N : b.size(extent::named("n", 1)), m = M > 0 ? M : b.size(extent::named("m", 1));
-    symbol const in[3]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, b.shape(dimensions{1, {m}})),
-                       b.symbol_of(E, b.shape(dimensions{2, {n, 1}}))};
+template <element E, extend::dimension N, extend::dimension M> struct sums {
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = N > 0 ? N : b.size(extent::named("n", 1)), m = M > 0 ? M : b.size(extent::named("m", 1));
+    extend::symbol const in[3]{b.symbol_of(E, b.shape(extend::dimensions{2, {n, m}})), b.symbol_of(E, b.shape(extend::dimensions{1, {m}})),
+                       b.symbol_of(E, b.shape(extend::dimensions{2, {n, 1}}))};
     term const x{&b, in[0]}, w{&b, in[1]}, column{&b, in[2]};
     b.set_inputs(in, 3);
     term const centered = x - extend::sum(x, 2, true) * 0.25, variance = extend::sum(centered * centered, 2, true);
     term const y = centered / extend::apply<op::sqrt>(1 + variance) * w;
-    symbol const out[6]{y.id, extend::sum(y, 3).id, extend::sum(x * column, 1).id, extend::sum(x * w, 2).id,
+    extend::symbol const out[6]{y.id, extend::sum(y, 3).id, extend::sum(x * column, 1).id, extend::sum(x * w, 2).id,
                         extend::max(y, 2).id, extend::sum(variance * column, 3).id};
     b.set_outputs(out, 6);
     return {b.get(), b.failed()};
   }
 };
-template <element E, dimension N, dimension M> void check_sums() { check_bits<plain<sums<E, N, M>>>(N, M); }
+template <element E, extend::dimension N, extend::dimension M> void check_sums() { check_bits<plain<sums<E, N, M>>>(N, M); }
 
 /// Long sums in one row, of products and of few other values.
 template <element E> struct dots {
-  static constexpr built make() {
-    builder b;
-    dimension const n = b.size(extent::named("n", 1));
-    symbol const in[2]{b.symbol_of(E, b.shape(dimensions{1, {n}})), b.symbol_of(E, b.shape(dimensions{1, {n}}))};
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = b.size(extent::named("n", 1));
+    extend::symbol const in[2]{b.symbol_of(E, b.shape(extend::dimensions{1, {n}})), b.symbol_of(E, b.shape(extend::dimensions{1, {n}}))};
     term const x{&b, in[0]}, y{&b, in[1]};
     b.set_inputs(in, 2);
     term const z = extend::apply<op::sqrt>(1 + x * x) / (2 + y) - x / (3 + y);
-    symbol const out[4]{extend::sum(x * y, 1).id, extend::sum(x, 1).id, extend::sum(z, 1).id, extend::sum(z * y, 1).id};
+    extend::symbol const out[4]{extend::sum(x * y, 1).id, extend::sum(x, 1).id, extend::sum(z, 1).id, extend::sum(z * y, 1).id};
     b.set_outputs(out, 4);
     return {b.get(), b.failed()};
   }
 };
 
 /// Long chains of operations in each element, summed over everything, over rows and over columns.
-template <element E, dimension N, dimension M> struct chains {
-  static constexpr built make() {
-    builder b;
-    dimension const n = N > 0 ? N : b.size(extent::named("n", 1)), m = M > 0 ? M : b.size(extent::named("m", 1));
-    symbol const in[2]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, b.shape(dimensions{1, {m}}))};
+template <element E, extend::dimension N, extend::dimension M> struct chains {
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::dimension const n = N > 0 ? N : b.size(extent::named("n", 1)), m = M > 0 ? M : b.size(extent::named("m", 1));
+    extend::symbol const in[2]{b.symbol_of(E, b.shape(extend::dimensions{2, {n, m}})), b.symbol_of(E, b.shape(extend::dimensions{1, {m}}))};
     term const x{&b, in[0]}, w{&b, in[1]};
     b.set_inputs(in, 2);
     term y = x;
     for (int k = 0; k < 4; ++k) y = extend::apply<op::sqrt>(1 + y * y) / (2 + y);
     term const share = y / extend::sum(y, 2, true); // of a row, read again after its sum
-    symbol const out[5]{extend::sum(y, 3).id, extend::sum(y, 1).id, extend::sum(y * w, 2).id, share.id, extend::max(share, 3).id};
+    extend::symbol const out[5]{extend::sum(y, 3).id, extend::sum(y, 1).id, extend::sum(y * w, 2).id, share.id, extend::max(share, 3).id};
     b.set_outputs(out, 5);
     return {b.get(), b.failed()};
   }
 };
-template <element E, dimension N, dimension M> void check_chains(int ahead) {
+template <element E, extend::dimension N, extend::dimension M> void check_chains(int ahead) {
   using stage = plain<chains<E, N, M>>;
   CAPTURE(N, M, ahead);
-  plan const p = make_plan(stage::view, simd::bytes);
+  detail::plan const p = detail::make_plan(stage::view, simd::bytes);
   int most = 0;
-  for (stage_form const& f : p.forms) most = f.ahead > most ? f.ahead : most;
+  for (detail::stage_form const& f : p.forms) most = f.ahead > most ? f.ahead : most;
   CHECK(most == ahead);
   check_bits<stage>(N, M);
 }
 
 /// Two sums over the rows of small matrices, one of products with a column and one with scaled values, which stay in registers.
-template <element E, dimension N, dimension M> struct rows {
-  static constexpr built make() {
-    builder b;
-    symbol const in[3]{b.symbol_of(E, b.shape(dimensions{2, {N, M}})), b.symbol_of(E, b.shape(dimensions{2, {N, M}})),
-                       b.symbol_of(E, b.shape(dimensions{2, {N, 1}}))};
+template <element E, extend::dimension N, extend::dimension M> struct rows {
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::symbol const in[3]{b.symbol_of(E, b.shape(extend::dimensions{2, {N, M}})), b.symbol_of(E, b.shape(extend::dimensions{2, {N, M}})),
+                       b.symbol_of(E, b.shape(extend::dimensions{2, {N, 1}}))};
     term const x{&b, in[0]}, y{&b, in[1]}, column{&b, in[2]};
     b.set_inputs(in, 3);
-    symbol const out[2]{extend::sum(x * column, 1).id, extend::sum((x - y) * column, 1).id};
+    extend::symbol const out[2]{extend::sum(x * column, 1).id, extend::sum((x - y) * column, 1).id};
     b.set_outputs(out, 2);
     return {b.get(), b.failed()};
   }
 };
-template <element E, dimension N, dimension M> void check_rows(int panel) {
+template <element E, extend::dimension N, extend::dimension M> void check_rows(int panel) {
   using stage = plain<rows<E, N, M>>;
   CAPTURE(N, M);
-  plan const p = make_plan(stage::view, simd::bytes);
+  detail::plan const p = detail::make_plan(stage::view, simd::bytes);
   REQUIRE(p.nests.size() == 1);
   CHECK(p.nests[0].panel == panel);
   check_bits<stage>(N, M);
@@ -169,7 +169,7 @@ TEST_CASE("Sums in one row have the bits of the plan's order") {
 TEST_CASE("Sums in another order have other bits") {
   if (math::is_fast) return;
   using stage = plain<dots<element::float64>>;
-  plan changed = make_plan(stage::view, simd::bytes);
-  for (stage_form& f : changed.forms) f.chains = f.chains == 4 ? 2 : 4;
+  detail::plan changed = detail::make_plan(stage::view, simd::bytes);
+  for (detail::stage_form& f : changed.forms) f.chains = f.chains == 4 ? 2 : 4;
   CHECK(count_differences<stage>(changed, 1000, 1) > 0);
 }

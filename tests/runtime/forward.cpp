@@ -21,28 +21,28 @@ namespace {
 /// A function of floating inputs with its product with a tangent J v and with a cotangent J' w, in one graph. Inputs:
 /// x..., v..., w. Outputs: y, J v, J' w....
 struct differentiated {
-  builder b;
-  array<symbol> x, v;
-  symbol w = none;
+  extend::builder b;
+  detail::array<extend::symbol> x, v;
+  extend::symbol w = extend::none;
   bool moves = false;
 
-  explicit differentiated(graph_view const& g) : b(g) {
-    array<symbol> all;
+  explicit differentiated(extend::graph_view const& g) : b(g) {
+    detail::array<extend::symbol> all;
     for (int k = 0; k < g.input_count(); ++k) {
       all.push(g.input(k));
       if (is_floating(g.tensors[g.input(k)].type)) x.push(g.input(k));
     }
-    symbol const y = g.output(0);
-    for (symbol s : x)
-      all.push(v.push(b.symbol_of(b.tensor(s).type, b.tensor(s).shape)) >= 0 ? v.back() : none);
+    extend::symbol const y = g.output(0);
+    for (extend::symbol s : x)
+      all.push(v.push(b.symbol_of(b.tensor(s).type, b.tensor(s).shape)) >= 0 ? v.back() : extend::none);
     all.push(w = b.symbol_of(b.tensor(y).type, b.tensor(y).shape));
     b.set_inputs(all.data(), all.size());
-    array<symbol> results(2 + x.size());
+    detail::array<extend::symbol> results(2 + x.size());
     results[0] = y;
-    tangents(b, x.data(), v.data(), x.size(), &y, 1, &results[1]);
-    moves = results[1] != none;
+    detail::tangents(b, x.data(), v.data(), x.size(), &y, 1, &results[1]);
+    moves = results[1] != extend::none;
     if (!moves) results[1] = extend::constant(b, b.tensor(y).type, b.tensor(y).shape, 0).id;
-    gradient(b, {.outputs = &y, .seeds = &w, .output_count = 1, .wrt = x.data(), .wrt_count = x.size()},
+    detail::gradient(b, {.outputs = &y, .seeds = &w, .output_count = 1, .wrt = x.data(), .wrt_count = x.size()},
              &results[2]);
     b.set_outputs(results.data(), results.size());
   }
@@ -61,8 +61,8 @@ void check_laws(graph const& g, std::uint64_t seed, double low, double high, boo
   REQUIRE(d.b.failed().why == nullptr);
   REQUIRE(verify(d.b.get()).text == nullptr);
   reference::dice dice(seed);
-  array<values> at = reference::inputs_of(d.b.get(), dice, low, high);
-  array<values> const r = reference::evaluate(d.b.get(), at);
+  detail::array<values> at = reference::inputs_of(d.b.get(), dice, low, high);
+  detail::array<values> const r = reference::evaluate(d.b.get(), at);
   int const n = d.x.size(), first_v = at.size() - 1 - n;
   double left = dot(r[1], at[at.size() - 1]), right = 0, size = 1e-300;
   for (int k = 0; k < n; ++k) {
@@ -74,7 +74,7 @@ void check_laws(graph const& g, std::uint64_t seed, double low, double high, boo
 
   double const h = 1e-6;
   auto const moved = [&](double by) {
-    array<values> there = at;
+    detail::array<values> there = at;
     for (int k = 0, floating = 0; k < first_v; ++k)
       if (there[k].size() > 0 && is_floating(there[k][0].type)) {
         for (int i = 0; i < there[k].size(); ++i) there[k][i].real += by * at[first_v + floating][i].real;
@@ -82,21 +82,21 @@ void check_laws(graph const& g, std::uint64_t seed, double low, double high, boo
       }
     return reference::evaluate(d.b.get(), there);
   };
-  array<values> const up = moved(h), down = moved(-h);
+  detail::array<values> const up = moved(h), down = moved(-h);
   double largest = 1;
-  for (scalar const& s : r[1]) largest = std::fmax(largest, std::fabs(s.real));
+  for (extend::scalar const& s : r[1]) largest = std::fmax(largest, std::fabs(s.real));
   if (is_floating(r[0][0].type))
     for (int i = 0; i < r[0].size(); ++i)
       CHECK(std::fabs((up[0][i].real - down[0][i].real) / (2 * h) - r[1][i].real) <= 1e-6 * largest);
 }
 
 template <class Op> graph one() {
-  builder b;
+  extend::builder b;
   std::int32_t const shape = simplify_cases::shape_of(b, {7});
-  symbol x[3]{};
+  extend::symbol x[3]{};
   for (int k = 0; k < Op::arity; ++k) x[k] = b.symbol_of(element::float64, shape);
   b.set_inputs(x, Op::arity);
-  symbol const y = b.push(info_of<Op>(), x, Op::arity);
+  extend::symbol const y = b.push(info_of<Op>(), x, Op::arity);
   b.set_outputs(&y, 1);
   REQUIRE(b.failed().why == nullptr);
   return b.get();
@@ -187,7 +187,7 @@ simplify_cases::sample const others[]{
 };
 
 graph written(simplify_cases::sample const& s) {
-  builder b;
+  extend::builder b;
   simplify_cases::write(b, s);
   REQUIRE(b.failed().why == nullptr);
   return b.get();
@@ -210,21 +210,21 @@ TEST_CASE("tangents and adjoints agree on random graphs, simplified or not") {
   int convolutions = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     INFO(seed);
-    builder b;
+    extend::builder b;
     reference::dice d(seed);
     reference::random_graph(b, d, 40, true, true, seed % 3 == 0);
-    for (node const& n : b.get().nodes) convolutions += n.op == info_of<op::conv2d>();
+    for (extend::node const& n : b.get().nodes) convolutions += n.op == info_of<op::conv2d>();
     check_laws(b.get(), seed, -1.5, 1.5, false); // stop_gradient: differences are no witness
     differentiated const both(b.get());
     reference::dice dice(seed);
-    array<values> const at = reference::inputs_of(both.b.get(), dice, -1.5, 1.5);
-    array<values> const r = reference::evaluate(both.b.get(), at);
-    graph const less = simplify(both.b.get(), {.rewrite = true, .fuse_multiply_add = true});
+    detail::array<values> const at = reference::inputs_of(both.b.get(), dice, -1.5, 1.5);
+    detail::array<values> const r = reference::evaluate(both.b.get(), at);
+    graph const less = detail::simplify(both.b.get(), {.rewrite = true, .fuse_multiply_add = true});
     REQUIRE(verify(less).text == nullptr);
-    array<values> const q = reference::evaluate(less, at);
+    detail::array<values> const q = reference::evaluate(less, at);
     for (int k = 0; k < r.size(); ++k) {
       double size = 1;
-      for (scalar const& s : r[k]) size = std::fmax(size, std::fabs(s.real));
+      for (extend::scalar const& s : r[k]) size = std::fmax(size, std::fabs(s.real));
       for (int i = 0; i < r[k].size(); ++i) CHECK(std::fabs(r[k][i].real - q[k][i].real) <= 1e-10 * size);
     }
   }
@@ -235,14 +235,14 @@ TEST_CASE("a wrong derivative is noticed") {
   // J v of x x against the differences of x x + x
   graph const g = one<op::square>();
   differentiated d(g);
-  symbol const outputs[3]{
+  extend::symbol const outputs[3]{
       (term{&d.b, d.b.get().ids[d.b.get().regions[0].first_output]} + term{&d.b, d.x[0]}).id,
       d.b.get().ids[d.b.get().regions[0].first_output + 1],
       d.b.get().ids[d.b.get().regions[0].first_output + 2]};
   d.b.set_outputs(outputs, 3);
   reference::dice dice(3);
-  array<values> at = reference::inputs_of(d.b.get(), dice, 0.3, 0.9);
-  array<values> const r = reference::evaluate(d.b.get(), at);
+  detail::array<values> at = reference::inputs_of(d.b.get(), dice, 0.3, 0.9);
+  detail::array<values> const r = reference::evaluate(d.b.get(), at);
   double const h = 1e-6;
   for (int i = 0; i < at[0].size(); ++i) at[0][i].real += h * at[1][i].real;
   double const up = reference::evaluate(d.b.get(), at)[0][0].real;
@@ -255,7 +255,7 @@ TEST_CASE("every elementwise operation with a derivative is tested by a law") {
              reference::elementwise_operations{});
   for (simplify_cases::sample const& s : others) {
     graph const g = written(s);
-    for (node const& n : g.nodes) met.push_back(n.op);
+    for (extend::node const& n : g.nodes) met.push_back(n.op);
   }
   std::apply(
       [&](auto... operation_) {
@@ -271,31 +271,31 @@ TEST_CASE("every elementwise operation with a derivative is tested by a law") {
 TEST_CASE("the second derivative is symmetric") {
   for (simplify_cases::sample const& s : others) {
     INFO(s.sentence);
-    builder b;
+    extend::builder b;
     simplify_cases::write(b, s);
-    graph_view const g = b.get();
-    symbol const x = g.input(0);
+    extend::graph_view const g = b.get();
+    extend::symbol const x = g.input(0);
     term const y{&b, g.output(0)};
     if (!is_floating(y.type())) continue;
-    symbol const loss = e::sum(e::apply<op::sin>(y), e::all_axes(y)).id;
-    symbol dx = none, seeds[2]{b.symbol_of(element::float64, b.tensor(x).shape),
+    extend::symbol const loss = e::sum(e::apply<op::sin>(y), e::all_axes(y)).id;
+    extend::symbol dx = extend::none, seeds[2]{b.symbol_of(element::float64, b.tensor(x).shape),
                                b.symbol_of(element::float64, b.tensor(x).shape)};
-    gradient(b, {.outputs = &loss, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
-    symbol h[2]{};
+    detail::gradient(b, {.outputs = &loss, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
+    extend::symbol h[2]{};
     for (int k = 0; k < 2; ++k) {
-      tangents(b, &x, &seeds[k], 1, &dx, 1, &h[k]);
-      if (h[k] == none) h[k] = extend::constant(b, element::float64, b.tensor(x).shape, 0).id;
+      detail::tangents(b, &x, &seeds[k], 1, &dx, 1, &h[k]);
+      if (h[k] == extend::none) h[k] = extend::constant(b, element::float64, b.tensor(x).shape, 0).id;
     }
     REQUIRE(b.failed().why == nullptr);
-    array<symbol> in;
+    detail::array<extend::symbol> in;
     for (int k = 0; k < 9; ++k) in.push(b.get().ids[b.get().regions[0].first_input + k]);
     in.push(seeds[0]);
     in.push(seeds[1]);
     b.set_inputs(in.data(), in.size());
     b.set_outputs(h, 2);
     reference::dice dice(11);
-    array<values> const at = reference::inputs_of(b.get(), dice, 0.3, 2.7);
-    array<values> const r = reference::evaluate(b.get(), at);
+    detail::array<values> const at = reference::inputs_of(b.get(), dice, 0.3, 2.7);
+    detail::array<values> const r = reference::evaluate(b.get(), at);
     double const left = dot(r[0], at[10]), right = dot(r[1], at[9]);
     CHECK(std::fabs(left - right) <= 1e-10 * (1 + std::fabs(left)));
   }

@@ -22,15 +22,15 @@ using ct::dynamic::any_expr;
 using ct::dynamic::expr;
 
 ct::graph simple(ct::dynamic::graph const& g, std::initializer_list<any_expr> outputs) {
-  ct::builder b(g.get());
-  std::vector<ct::symbol> in, out;
+  ct::extend::builder b(g.get());
+  std::vector<ct::extend::symbol> in, out;
   for (std::int32_t t = 0; t < b.get().tensors.size(); ++t)
-    if (b.tensor(t).producer == ct::none && b.tensor(t).region == 0 && b.tensor(t).base == ct::none)
+    if (b.tensor(t).producer == ct::extend::none && b.tensor(t).region == 0 && b.tensor(t).base == ct::extend::none)
       in.push_back(t);
   for (any_expr const& e : outputs) out.push_back(e.id());
   b.set_inputs(in.data(), static_cast<int>(in.size()));
   b.set_outputs(out.data(), static_cast<int>(out.size()));
-  ct::graph made = ct::simplify(b.get());
+  ct::graph made = ct::detail::simplify(b.get());
   ct::verification const v = ct::verify(made);
   INFO((v.text == nullptr ? "" : v.text));
   REQUIRE(bool(v));
@@ -49,7 +49,7 @@ struct count {
 };
 template <class Op> count count_of(ct::graph const& g) {
   count c;
-  for (ct::node const& n : g.nodes)
+  for (ct::extend::node const& n : g.nodes)
     if (n.op == ct::info_of<Op>()) ++(n.region == 0 ? c.outside : c.inside);
   return c;
 }

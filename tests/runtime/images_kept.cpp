@@ -39,7 +39,7 @@ template <class... Ops> void check_kernels(ct::operations<Ops...>) {
   }
 }
 TEST_CASE("interpreters have the kernels of images where images.hpp is included") {
-  check_kernels(ct::image_operations{});
+  check_kernels(ct::detail::image_operations{});
 }
 
 TEST_CASE("a graph with a convolution is loaded from a file, with its gradient", "[archive]") {

@@ -39,38 +39,38 @@ struct buffer {
     std::memset(bytes.get(), 0x5a, n + size_of(e));
   }
   void clear() { std::memset(data, 0x33, n); }
-  scalar get(std::int64_t i) const { return interpret::read(type, data, i); }
-  void set(std::int64_t i, scalar const& s) { interpret::write(type, data, i, s); }
-  elements_in in() const {
+  extend::scalar get(std::int64_t i) const { return interpret::read(type, data, i); }
+  void set(std::int64_t i, extend::scalar const& s) { interpret::write(type, data, i, s); }
+  detail::elements_in in() const {
     switch (type) {
-    case element::float32: return elements_in(reinterpret_cast<float const*>(data));
-    case element::float64: return elements_in(reinterpret_cast<double const*>(data));
-    case element::int32: return elements_in(reinterpret_cast<std::int32_t const*>(data));
-    case element::int64: return elements_in(reinterpret_cast<std::int64_t const*>(data));
+    case element::float32: return detail::elements_in(reinterpret_cast<float const*>(data));
+    case element::float64: return detail::elements_in(reinterpret_cast<double const*>(data));
+    case element::int32: return detail::elements_in(reinterpret_cast<std::int32_t const*>(data));
+    case element::int64: return detail::elements_in(reinterpret_cast<std::int64_t const*>(data));
     case element::boolean: break;
-    case element::float16: return elements_in(reinterpret_cast<cotangent::float16 const*>(data));
-    case element::bfloat16: return elements_in(reinterpret_cast<cotangent::bfloat16 const*>(data));
+    case element::float16: return detail::elements_in(reinterpret_cast<cotangent::float16 const*>(data));
+    case element::bfloat16: return detail::elements_in(reinterpret_cast<cotangent::bfloat16 const*>(data));
     }
-    return elements_in(reinterpret_cast<bool const*>(data));
+    return detail::elements_in(reinterpret_cast<bool const*>(data));
   }
-  elements_out out() {
+  detail::elements_out out() {
     switch (type) {
-    case element::float32: return elements_out(reinterpret_cast<float*>(data));
-    case element::float64: return elements_out(reinterpret_cast<double*>(data));
-    case element::int32: return elements_out(reinterpret_cast<std::int32_t*>(data));
-    case element::int64: return elements_out(reinterpret_cast<std::int64_t*>(data));
+    case element::float32: return detail::elements_out(reinterpret_cast<float*>(data));
+    case element::float64: return detail::elements_out(reinterpret_cast<double*>(data));
+    case element::int32: return detail::elements_out(reinterpret_cast<std::int32_t*>(data));
+    case element::int64: return detail::elements_out(reinterpret_cast<std::int64_t*>(data));
     case element::boolean: break;
-    case element::float16: return elements_out(reinterpret_cast<cotangent::float16*>(data));
-    case element::bfloat16: return elements_out(reinterpret_cast<cotangent::bfloat16*>(data));
+    case element::float16: return detail::elements_out(reinterpret_cast<cotangent::float16*>(data));
+    case element::bfloat16: return detail::elements_out(reinterpret_cast<cotangent::bfloat16*>(data));
     }
-    return elements_out(reinterpret_cast<bool*>(data));
+    return detail::elements_out(reinterpret_cast<bool*>(data));
   }
 };
 
-std::vector<buffer> buffers(graph_view const& g, bool of_outputs) {
+std::vector<buffer> buffers(extend::graph_view const& g, bool of_outputs) {
   std::vector<buffer> r;
   for (int k = 0; k < (of_outputs ? g.output_count() : g.input_count()); ++k) {
-    symbol const t = of_outputs ? g.output(k) : g.input(k);
+    extend::symbol const t = of_outputs ? g.output(k) : g.input(k);
     r.emplace_back(g.tensors[t].type, reference::count(g.shape(t)));
   }
   return r;
@@ -87,7 +87,7 @@ struct workspace {
   ~workspace() { ::operator delete(memory, std::align_val_t{64}); }
 };
 
-bool same(scalar const& a, scalar const& b, double tolerance) {
+bool same(extend::scalar const& a, extend::scalar const& b, double tolerance) {
   if (!is_floating(a.type)) return a.integer == b.integer;
   if (math::is_nan(a.real) || math::is_nan(b.real)) return math::is_nan(a.real) && math::is_nan(b.real);
   if (a.real == b.real) return true;
@@ -97,16 +97,16 @@ bool same(scalar const& a, scalar const& b, double tolerance) {
 /// Runs the graph twice, the second time without allocating, and evaluates it, and finds everywhere what the
 /// reference says.
 template <class... Ops>
-void compare(graph_view const& g, array<values> const& inputs, double tolerance,
+void compare(extend::graph_view const& g, detail::array<values> const& inputs, double tolerance,
              operations<Ops...> ops = {}) {
-  array<values> const expected = reference::evaluate(g, inputs);
+  detail::array<values> const expected = reference::evaluate(g, inputs);
   interpreter const p(g, nullptr, ops);
   REQUIRE(p.failed().why == nullptr);
   std::vector<buffer> in = buffers(g, false), out = buffers(g, true), other = buffers(g, true);
   std::vector<void const*> from;
   std::vector<void*> to;
-  std::vector<elements_in> typed_in;
-  std::vector<elements_out> typed_out;
+  std::vector<detail::elements_in> typed_in;
+  std::vector<detail::elements_out> typed_out;
   for (int k = 0; k < g.input_count(); ++k) {
     buffer& b = in[static_cast<std::size_t>(k)];
     for (int i = 0; i < inputs[k].size(); ++i) b.set(i, inputs[k][i]);
@@ -121,7 +121,7 @@ void compare(graph_view const& g, array<values> const& inputs, double tolerance,
     int n = 0;
     for (int k = 0; k < g.output_count(); ++k)
       for (int i = 0; i < expected[k].size(); ++i)
-        if (scalar const r = results[static_cast<std::size_t>(k)].get(i);
+        if (extend::scalar const r = results[static_cast<std::size_t>(k)].get(i);
             !same(r, expected[k][i], tolerance)) {
           if (n++ == 0)
             UNSCOPED_INFO("output " << k << " element " << i << ": " << r.real << "|" << r.integer << " for "
@@ -163,13 +163,13 @@ void compare(graph_view const& g, array<values> const& inputs, double tolerance,
   }
 }
 
-template <class... Sizes> std::int32_t shaped(builder& b, Sizes... n) {
-  return b.shape(dimensions{static_cast<std::int32_t>(sizeof...(n)), {n...}});
+template <class... Sizes> std::int32_t shaped(extend::builder& b, Sizes... n) {
+  return b.shape(extend::dimensions{static_cast<std::int32_t>(sizeof...(n)), {n...}});
 }
 
 struct graph_under_test {
-  builder b;
-  std::vector<symbol> inputs, outputs;
+  extend::builder b;
+  std::vector<extend::symbol> inputs, outputs;
 
   template <class... Sizes> term input(element e, Sizes... n) { return input_of(e, shaped(b, n...)); }
   term input_of(element e, std::int32_t shape_id) {
@@ -177,14 +177,14 @@ struct graph_under_test {
     return {&b, inputs.back()};
   }
   void output(term t) { outputs.push_back(t.id); }
-  graph_view finish() {
+  extend::graph_view finish() {
     b.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
     b.set_outputs(outputs.data(), static_cast<int>(outputs.size()));
     REQUIRE(b.failed().why == nullptr);
     return b.get();
   }
   void compare_with_reference(double tolerance = fast ? 1e-5 : 0, double low = -3, double high = 3) {
-    graph_view const g = finish();
+    extend::graph_view const g = finish();
     dice d(7);
     compare(g, reference::inputs_of(g, d, low, high), tolerance);
   }
@@ -197,7 +197,7 @@ template <class Op> void one_operation(element e, std::int64_t n) {
   if (!cotangent::detail::accepts(Op::operands, e)) return;
   CAPTURE(Op::name, name_of(e), n);
   graph_under_test t;
-  symbol x[8]{};
+  extend::symbol x[8]{};
   for (int k = 0; k < Op::arity; ++k)
     x[k] = t.input(Op::condition_first && k == 0 ? element::boolean : e, n).id;
   t.output({&t.b, t.b.push(info_of<Op>(), x, Op::arity)});
@@ -224,8 +224,8 @@ TEST_CASE("every elementwise operation gives the bits of its scalar form, at eve
 
 namespace {
 template <class... Ops> void check_kernels(operations<Ops...>) {
-  interpret::kernel_list from_outside{geometry_operations{}}; // that functions and archives bring
-  from_outside.add(gamma_operations{});
+  interpret::kernel_list from_outside{detail::geometry_operations{}}; // that functions and archives bring
+  from_outside.add(detail::gamma_operations{});
   from_outside.add_named();
   auto const table = interpret::table_of<>(&from_outside);
   for (operation const* const o : {info_of<Ops>()...}) {
@@ -253,7 +253,7 @@ struct tripled : extend::elementwise<1> {
 };
 } // namespace
 
-TEST_CASE("all library operations have kernels") { check_kernels(all_operations{}); }
+TEST_CASE("all library operations have kernels") { check_kernels(detail::all_operations{}); }
 
 TEST_CASE("an operation of a user has kernels where it is listed") {
   CHECK(interpret::table_of<>().find(info_of<tripled>()) == nullptr);
@@ -422,7 +422,7 @@ TEST_CASE("matrix products have the bits of a constant evaluation") {
   std::int64_t const m = 5, k = 300, n = 7;
   term const a = t.input(element::float64, m, k), b = t.input(element::float64, k, n);
   t.output(extend::matmul(a, b));
-  graph_view const g = t.finish();
+  extend::graph_view const g = t.finish();
   std::vector<double> x(static_cast<std::size_t>(m * k)), y(static_cast<std::size_t>(k * n)), z(35), s(35);
   dice d(3);
   for (double& v : x) v = d.between(-1, 1);
@@ -434,7 +434,7 @@ TEST_CASE("matrix products have the bits of a constant evaluation") {
   REQUIRE(p.run(in, out, w.memory) == status::ok);
   double const* const typed_in[]{x.data(), y.data()};
   double* const typed_out[]{s.data()};
-  REQUIRE(evaluate(g, typed_in, typed_out).ok());
+  REQUIRE(detail::evaluate(g, typed_in, typed_out).ok());
   CHECK(z == s);
 }
 
@@ -518,9 +518,9 @@ struct random_graph : graph_under_test {
     return all[static_cast<std::size_t>(n - 1 - d.below(n < 6 ? n : 6))];
   }
   static bool fits(term a, term b) {
-    dimensions const x = a.dims(), y = b.dims();
+    extend::dimensions const x = a.dims(), y = b.dims();
     for (int k = 1; k <= x.rank && k <= y.rank; ++k) {
-      dimension const p = x.size[x.rank - k], q = y.size[y.rank - k];
+      extend::dimension const p = x.size[x.rank - k], q = y.size[y.rank - k];
       if (p != q && p != 1 && q != 1) return false;
     }
     return true;
@@ -586,11 +586,11 @@ TEST_CASE("gradients are executed") {
                bias = t.input(element::float64, std::int64_t{6}), labels = t.input(element::int32, n);
     term const h = extend::apply<op::tanh>(extend::matmul(x, w) + bias);
     term const loss = extend::mean(extend::cross_entropy(h, labels), 1);
-    symbol const wrt[]{w.id, bias.id, x.id};
-    symbol g[3]{};
-    gradient(t.b, {.outputs = &loss.id, .output_count = 1, .wrt = wrt, .wrt_count = 3}, g);
+    extend::symbol const wrt[]{w.id, bias.id, x.id};
+    extend::symbol g[3]{};
+    detail::gradient(t.b, {.outputs = &loss.id, .output_count = 1, .wrt = wrt, .wrt_count = 3}, g);
     t.output(loss);
-    for (symbol const s : g) t.output({&t.b, s});
+    for (extend::symbol const s : g) t.output({&t.b, s});
     t.compare_with_reference(fast ? 1e-6 : 1e-12, 0, 3);
   }
 }
@@ -617,9 +617,9 @@ TEST_CASE("a result may replace an argument") {
     }
     t.output(all[all.size() - 1 - static_cast<std::size_t>(d.below(4))]);
     t.output(seed % 3 == 0 ? x : all[all.size() - 1 - static_cast<std::size_t>(d.below(4))]);
-    graph_view const g = t.finish();
-    array<values> const inputs = reference::inputs_of(g, d, -1, 1);
-    array<values> const expected = reference::evaluate(g, inputs);
+    extend::graph_view const g = t.finish();
+    detail::array<values> const inputs = reference::inputs_of(g, d, -1, 1);
+    detail::array<values> const expected = reference::evaluate(g, inputs);
     interpreter const p(g);
     workspace w(p);
     std::vector<buffer> in = buffers(g, false);
@@ -639,13 +639,13 @@ TEST_CASE("a result may replace an argument") {
 }
 
 TEST_CASE("named sizes are given when the graph is prepared") {
-  builder b;
-  dimension const n = b.size(extent("n")), m = b.size(extent("m"));
-  symbol const x = b.symbol_of(element::float64, b.shape(dimensions{2, {n, m}}));
+  extend::builder b;
+  extend::dimension const n = b.size(extent("n")), m = b.size(extent("m"));
+  extend::symbol const x = b.symbol_of(element::float64, b.shape(extend::dimensions{2, {n, m}}));
   term const y = extend::mean(term{&b, x}, 3);
   b.set_inputs(&x, 1);
   b.set_outputs(&y.id, 1);
-  CHECK(interpreter(b.get()).failed().why == why<refusals::interpreter_sizes>());
+  CHECK(interpreter(b.get()).failed().why == detail::why<refusals::interpreter_sizes>());
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(b.get().extents.size()));
   for (int k = 0; k < b.get().extents.size(); ++k)
     sizes[static_cast<std::size_t>(k)] = b.get().extents[k] == extent("n") ? 3 : 5;
@@ -680,9 +680,9 @@ TEST_CASE("a user's operation runs whether it is listed or not") {
     graph_under_test t;
     term const x = t.input(element::float32, n);
     t.output(extend::apply<softsign>(x) + 1);
-    graph_view const g = t.finish();
+    extend::graph_view const g = t.finish();
     dice d(1);
-    array<values> const inputs = reference::inputs_of(g, d, -2, 2);
+    detail::array<values> const inputs = reference::inputs_of(g, d, -2, 2);
     compare(g, inputs, fast ? 1e-5 : 0);
     compare(g, inputs, fast ? 1e-5 : 0, operations<softsign>{});
   }
@@ -711,7 +711,7 @@ TEST_CASE("a hundred thousand results are prepared at once") {
   term const x = t.input(element::float64, 4);
   term const z = t.input(element::float64, 5);
   for (int k = 0; k < 100000; ++k) t.output((k % 2 == 0 ? x : z) * (1.0 + k)); // of two steps, in turn
-  graph_view const g = t.finish();
+  extend::graph_view const g = t.finish();
   auto const start = std::clock();
   interpreter const p(g);
   CHECK(double(std::clock() - start) / CLOCKS_PER_SEC < 10);

@@ -18,7 +18,7 @@ using namespace reference;
 
 namespace {
 
-constexpr dimension axes[][4]{{3, 4, 2, 1},   {16, 8, 1, 3},  {37, 70, 1, 2}, {64, 10, 1, 2}, {5, 700, 1, 1}, {2, 1500, 1, 3},
+constexpr extend::dimension axes[][4]{{3, 4, 2, 1},   {16, 8, 1, 3},  {37, 70, 1, 2}, {64, 10, 1, 2}, {5, 700, 1, 1}, {2, 1500, 1, 3},
                               {130, 3, 2, 1}, {9, 33, 5, 1},  {1, 1100, 2, 1}, {300, 1, 7, 2}, {40, 17, 4, 1}, {6, 1, 4, 1}};
 constexpr int kinds_of_axes = static_cast<int>(sizeof axes / sizeof axes[0]);
 
@@ -29,10 +29,10 @@ graph random_graph_of(int seed) {
   o.gradients = d.below(2) == 0;
   o.mixed = d.below(3) != 0;
   for (int k = 0; k < 4; ++k) o.sizes[k] = axes[seed % kinds_of_axes][k];
-  builder b;
+  extend::builder b;
   planned_graph const made(b, d, o);
   REQUIRE(b.failed().why == nullptr);
-  return simplify(b.get());
+  return detail::simplify(b.get());
 }
 
 /// Memory of exactly as many bytes as a tensor has, so that a sanitizer finds each access beyond its end.
@@ -41,7 +41,7 @@ struct elements {
   std::int64_t count;
   std::unique_ptr<char[]> bytes;
 
-  elements(graph_view const& g, symbol t)
+  elements(extend::graph_view const& g, extend::symbol t)
       : type(g.tensors[t].type), count(reference::count(g.shape(t))), bytes(new char[size()]) {
     std::memset(bytes.get(), 0x7f, size());
   }
@@ -49,19 +49,19 @@ struct elements {
   void set(values const& v) {
     for (int i = 0; i < v.size(); ++i) cotangent::detail::interpret::write(type, bytes.get(), i, v[i]);
   }
-  scalar get(int i) const { return cotangent::detail::interpret::read(type, bytes.get(), i); }
+  extend::scalar get(int i) const { return cotangent::detail::interpret::read(type, bytes.get(), i); }
 };
 
-bool same(scalar const& a, scalar const& b, bool bits) {
+bool same(extend::scalar const& a, extend::scalar const& b, bool bits) {
   if (a.type != b.type) return false;
   if (!is_floating(a.type)) return a.integer == b.integer;
   double const near = bits ? 0 : a.type == element::float32 ? 3e-5 : 1e-11;
   return a.real == b.real || (math::is_nan(a.real) && math::is_nan(b.real)) || std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
 }
 /// True if all sums are those of loops: the order of those in kernels is not in the plan.
-bool has_loops_only(graph_view const& g, plan const& p) {
-  for (nest const& n : p.nests) {
-    if (n.kind != nest_kind::kernel) continue;
+bool has_loops_only(extend::graph_view const& g, detail::plan const& p) {
+  for (detail::nest const& n : p.nests) {
+    if (n.kind != detail::nest_kind::kernel) continue;
     operation_kind const k = g.nodes[n.node].op->kind;
     if (k == operation_kind::reduction || k == operation_kind::matmul || k == operation_kind::scatter_add || k == operation_kind::whole) return false;
   }
@@ -73,7 +73,7 @@ struct program {
   std::unique_ptr<char[]> memory;
   char* workspace;
 
-  program(graph_view const& g, interpreter_memory const& how)
+  program(extend::graph_view const& g, interpreter_memory const& how)
       : p(g, nullptr, {}, how), memory(new char[static_cast<std::size_t>(p.workspace_bytes()) + 64]) {
     std::size_t const at = reinterpret_cast<std::uintptr_t>(memory.get()) % 64;
     workspace = memory.get() + (64 - at) % 64;
@@ -82,10 +82,10 @@ struct program {
   bool planned() const { return p.codes()[0].planned; }
 };
 
-void check(array<values> const& wanted, std::vector<elements> const& found, bool bits) {
+void check(detail::array<values> const& wanted, std::vector<elements> const& found, bool bits) {
   for (int k = 0; k < wanted.size(); ++k)
     for (int i = 0; i < wanted[k].size(); ++i) {
-      scalar const is = found[static_cast<std::size_t>(k)].get(i);
+      extend::scalar const is = found[static_cast<std::size_t>(k)].get(i);
       if (same(is, wanted[k][i], bits && !math::is_fast)) continue; // (compilers reassociate with -ffast-math)
       CAPTURE(k, i, is.real, is.integer, wanted[k][i].real, wanted[k][i].integer);
       FAIL("other bits than those of the plan");
@@ -96,13 +96,13 @@ enum class outcome { unplanned, near, bits };
 
 /// Runs a graph from its plan, where possible.
 outcome follow(graph const& made, int seed, interpreter_memory const& how) {
-  graph_view const g = made;
+  extend::graph_view const g = made;
   program q(g, how);
   REQUIRE(q.p.failed().why == nullptr);
   if (!q.planned()) return outcome::unplanned;
   dice d(static_cast<std::uint64_t>(seed) + 1);
-  array<values> const in = inputs_of(g, d, -2, 3);
-  plan const p = make_plan(g, static_cast<int>(simd::bytes));
+  detail::array<values> const in = inputs_of(g, d, -2, 3);
+  detail::plan const p = detail::make_plan(g, static_cast<int>(simd::bytes));
   plan_machine const machine(g, p, nullptr, in);
   bool const bits = has_loops_only(g, p);
   REQUIRE(machine.error == "");

@@ -22,7 +22,7 @@ namespace interpret = cotangent::detail::interpret;
 
 constexpr double tolerance = math::is_fast ? 1e-5 : 0;
 
-bool same(scalar const& a, scalar const& b) {
+bool same(extend::scalar const& a, extend::scalar const& b) {
   if (!is_floating(a.type)) return a.integer == b.integer;
   if (math::is_nan(a.real) || math::is_nan(b.real)) return math::is_nan(a.real) && math::is_nan(b.real);
   return a.real == b.real || std::abs(a.real - b.real) <= tolerance * (1 + std::abs(b.real));
@@ -67,10 +67,10 @@ struct workspace {
 
 /// Operations drawn at random over one shape, most of them cheap.
 struct random_chain {
-  builder b;
+  extend::builder b;
   dice d;
   std::int32_t shape;
-  std::vector<symbol> inputs, outputs;
+  std::vector<extend::symbol> inputs, outputs;
   std::vector<term> numbers, masks;
 
   random_chain(std::uint64_t seed, element e, std::int64_t n, int nodes, int exotic)
@@ -133,10 +133,10 @@ interpreter_memory const apart{.results_apart = true, .own_inputs = {}, .own_out
 
 /// Runs a graph, with results in new memory, and finds what the reference says.
 void compare(random_chain& t) {
-  graph_view const g = t.b.get();
+  extend::graph_view const g = t.b.get();
   REQUIRE(t.b.failed().why == nullptr);
-  array<values> const given = reference::inputs_of(g, t.d, -2, 2);
-  array<values> const wanted = reference::evaluate(g, given);
+  detail::array<values> const given = reference::inputs_of(g, t.d, -2, 2);
+  detail::array<values> const wanted = reference::evaluate(g, given);
   interpreter const p(g);
   REQUIRE(p.failed().why == nullptr);
   std::vector<memory> in, out;
@@ -159,9 +159,9 @@ void compare(random_chain& t) {
 
 /// Puts one result in the place of an input, where that may be, and finds what the reference says: how often that was.
 int compare_in_place(random_chain& t) {
-  graph_view const g = t.b.get();
-  array<values> const given = reference::inputs_of(g, t.d, -2, 2);
-  array<values> const wanted = reference::evaluate(g, given);
+  extend::graph_view const g = t.b.get();
+  detail::array<values> const given = reference::inputs_of(g, t.d, -2, 2);
+  detail::array<values> const wanted = reference::evaluate(g, given);
   interpreter const p(g, nullptr, operations<>{}, apart);
   workspace const w(p);
   int replaced = 0;
@@ -206,9 +206,9 @@ TEST_CASE("chains of cheap operations have the bits of single operations, at eve
 TEST_CASE("cheap operations run as one segment, or as one short group") {
   for (std::int64_t const n : {1, 4, 1000}) {
     CAPTURE(n);
-    builder b;
+    extend::builder b;
     std::int32_t const shape = b.shape({1, {n}});
-    symbol const in[]{b.symbol_of(element::float64, shape)};
+    extend::symbol const in[]{b.symbol_of(element::float64, shape)};
     term const x{&b, in[0]};
     term y = extend::apply<op::multiply_add>(x, x, x) - x;
     y = extend::apply<op::max>(y * x, extend::apply<op::min>(x, -y)) / (x + y);
@@ -262,26 +262,26 @@ TEST_CASE("a result replaces an input that is dead") {
 
 TEST_CASE("parameters are updated in place, unless another element still needs the old value") {
   auto const first_may_replace = [](auto const& function) {
-    builder b;
+    extend::builder b;
     std::int32_t const shape = b.shape({1, {100}});
-    symbol const in[]{b.symbol_of(element::float64, shape), b.symbol_of(element::float64, shape)};
-    symbol out[]{none, none};
+    extend::symbol const in[]{b.symbol_of(element::float64, shape), b.symbol_of(element::float64, shape)};
+    extend::symbol out[]{extend::none, extend::none};
     int const count = function(b, term{&b, in[0]}, term{&b, in[1]}, out);
     b.set_inputs(in, 2);
     b.set_outputs(out, count);
     return interpreter(b.get(), nullptr, operations<>{}, apart).may_replace(0, 0);
   };
-  CHECK(first_may_replace([](builder&, term p, term g, symbol* out) { // p - 0.1 g
+  CHECK(first_may_replace([](extend::builder&, term p, term g, extend::symbol* out) { // p - 0.1 g
     return out[0] = (p - 0.1 * g).id, 1;
   }));
   CHECK_FALSE(
-      first_may_replace([](builder&, term p, term g, symbol* out) { // elsewhere than where it is written
+      first_may_replace([](extend::builder&, term p, term g, extend::symbol* out) { // elsewhere than where it is written
         term const turned = extend::slice(p, 0, 1, 99);
         out[0] = (p - 0.1 * g).id;
         out[1] = extend::apply<op::sin>(turned).id;
         return 2;
       }));
-  CHECK_FALSE(first_may_replace([](builder&, term p, term g, symbol* out) { // each depends on all
+  CHECK_FALSE(first_may_replace([](extend::builder&, term p, term g, extend::symbol* out) { // each depends on all
     out[0] = (g * 0.5).id;
     out[1] = (p - extend::max(g * p, 1u)).id;
     return 2;
@@ -293,15 +293,15 @@ TEST_CASE("a reduction fused with its operand has the bits of one over a stored 
     for (std::int64_t const n : {1, 2, 3, 5, 7, 8, 15, 16, 33, 63, 64, 100, 511, 1024, 1025, 1088, 3000})
       for (int const exotic : {0, 30}) {
         CAPTURE(name_of(e), n, exotic);
-        builder b, stored;
+        extend::builder b, stored;
         std::int32_t const shape = b.shape({1, {n}}), the_same = stored.shape({1, {n}});
-        symbol const in[]{b.symbol_of(e, shape)}, y_in[]{stored.symbol_of(e, the_same)};
+        extend::symbol const in[]{b.symbol_of(e, shape)}, y_in[]{stored.symbol_of(e, the_same)};
         term const x{&b, in[0]}, y_stored{&stored, y_in[0]};
         term y = x * x - 0.5 * x;
         if (exotic > 0) y = extend::apply<op::tanh>(y) + 0.25 * y;
         term const total = extend::sum(y, 1u);
-        symbol const out[]{total.id, extend::max(y, 1u).id, extend::sum(y * total, 1u).id, y.id};
-        symbol const of_stored[]{extend::sum(y_stored, 1u).id, extend::max(y_stored, 1u).id};
+        extend::symbol const out[]{total.id, extend::max(y, 1u).id, extend::sum(y * total, 1u).id, y.id};
+        extend::symbol const of_stored[]{extend::sum(y_stored, 1u).id, extend::max(y_stored, 1u).id};
         b.set_inputs(in, 1);
         stored.set_inputs(y_in, 1);
         stored.set_outputs(of_stored, 2);
@@ -335,10 +335,10 @@ TEST_CASE("a reduction fused with its operand has the bits of one over a stored 
 TEST_CASE("the result of a fused reduction is reduced again") {
   for (std::int64_t const n : {1, 7, 1100}) {
     CAPTURE(n);
-    builder b;
-    symbol const in[]{b.symbol_of(element::float64, b.shape({1, {n}}))};
+    extend::builder b;
+    extend::symbol const in[]{b.symbol_of(element::float64, b.shape({1, {n}}))};
     term const x{&b, in[0]}, largest = extend::max(x * 2.0 - 1.0, 1u, true), again = extend::sum(largest, 1u);
-    symbol const out[]{again.id, extend::min(largest - 3.0, 1u).id, extend::max(x * 2.0 - 1.0, 1u).id};
+    extend::symbol const out[]{again.id, extend::min(largest - 3.0, 1u).id, extend::max(x * 2.0 - 1.0, 1u).id};
     b.set_inputs(in, 1);
     b.set_outputs(out, 3);
     interpreter const p(b.get());

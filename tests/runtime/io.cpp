@@ -116,3 +116,28 @@ TEST_CASE("describe: a graph alone is described by its loops") {
   CHECK(ct::describe(scale::graph) ==
         ct::describe<scale>().substr(ct::describe<scale>().find("\n   1  ") + 1));
 }
+
+TEST_CASE("describe: bodies of loops are described after the nodes outside of them") {
+  // The body reads a matrix that a kernel makes: the nodes of a body are no part of the plan around it.
+  constexpr auto f = [](auto w, auto z) {
+    auto const captured = ct::diag(0 * w + 1);
+    return ct::sum(ct::for_loop(3, [&](auto, auto p) { return ct::matmul(p, p) + captured; }, z));
+  };
+  using looping = ct::program<decltype(ct::compiled(f)), ct::tensor<double, 2>, ct::tensor<double, 2, 2>>;
+  std::string const text = ct::describe<looping>();
+  CHECK(has(text, "pad of [2] -> [4]\n"));
+  CHECK(has(text, "\nregion 1 of loop, straight-line code: "));
+  CHECK(!has(text, "matmul"));
+  CHECK(has(ct::describe(looping::graph), "\nregion 1 of loop, loops: "));
+}
+
+TEST_CASE("describe: the body of a loop over named rows is straight-line code") {
+  constexpr auto f = [](auto s0, auto z) {
+    auto [last, rows] = ct::scan([](auto s, auto r) { return std::pair(0.9 * s + ct::outer(r, r), ct::sum(s)); }, s0, z);
+    return ct::sum(last) + ct::sum(rows);
+  };
+  using of_numbers = ct::program<decltype(ct::value_and_grad(f)), ct::tensor<double, 2, 2>, ct::tensor<double, 9, 2>>;
+  using of_names = ct::program<decltype(ct::value_and_grad(f)), ct::tensor<double, 2, 2>, ct::tensor<double, "t", 2>>;
+  CHECK(count(ct::describe<of_numbers>(), " of loop, straight-line code: ") == 2); // forward and backward
+  CHECK(count(ct::describe<of_names>(), " of loop, straight-line code: ") == 2);
+}

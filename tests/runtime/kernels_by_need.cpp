@@ -30,8 +30,8 @@ interpret::kernel_list const& kernels_of(ct::dynamic::graph const& g) {
 }
 /// The first operation of a graph whose kernel is missing, else "".
 std::string missing_in(ct::dynamic::graph const& g) {
-  for (ct::node const& n : ct::dynamic::detail::graph_access::state(g).b.get().nodes)
-    if (is_among(n.op, ct::named_operations{}) && kernels_of(g).find(n.op) == nullptr && kernels_of(g).further().named.count == 0)
+  for (ct::extend::node const& n : ct::dynamic::detail::graph_access::state(g).b.get().nodes)
+    if (is_among(n.op, ct::detail::named_operations{}) && kernels_of(g).find(n.op) == nullptr && kernels_of(g).further().named.count == 0)
       return n.op->name;
   return "";
 }
@@ -88,7 +88,7 @@ template <auto const& Table, class Inputs> void call_each(Inputs const& inputs) 
 
 TEST_CASE("an operation brings its kernel, and those of its derivatives, to a graph") {
   using namespace kernels_by_need;
-  apply_each(ct::named_operations{});
+  apply_each(ct::detail::named_operations{});
 }
 
 TEST_CASE("a graph has no kernels that nothing in it can need") {

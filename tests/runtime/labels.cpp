@@ -43,9 +43,9 @@ template <class T, class Z, class L, auto const& Loss> void check_every_place(Z 
   workspace_bytes interpreters(static_cast<std::size_t>(p.workspace_bytes()));
   void const* const in[]{z.data(), labels.data()};
   void* const out[]{&value, dz.data()};
-  ct::elements_in const typed_in[]{ct::elements_in(static_cast<float const*>(z.data())),
-                                   ct::elements_in(static_cast<T const*>(labels.data()))};
-  ct::elements_out const typed_out[]{ct::elements_out(&value), ct::elements_out(dz.data())};
+  ct::detail::elements_in const typed_in[]{ct::detail::elements_in(static_cast<float const*>(z.data())),
+                                   ct::detail::elements_in(static_cast<T const*>(labels.data()))};
+  ct::detail::elements_out const typed_out[]{ct::detail::elements_out(&value), ct::detail::elements_out(dz.data())};
   for (std::int64_t at = -1; at < n; ++at) // -1: nowhere
     for (T const bad : {T(5), T(-1), T(0x7fffffff)}) {
       CAPTURE(n, at, bad);
@@ -53,7 +53,7 @@ template <class T, class Z, class L, auto const& Loss> void check_every_place(Z 
       ct::status const expected = at < 0 ? ct::status::ok : ct::status::index_out_of_range;
       CHECK(P::run(static_cast<void*>(own.first), std::tie(z, labels), std::tie(value, dz)) == expected);
       CHECK(p.run(in, out, interpreters.first) == expected);
-      CHECK(ct::evaluate(P::graph, sizes, typed_in, typed_out).state == expected);
+      CHECK(ct::detail::evaluate(P::graph, sizes, typed_in, typed_out).state == expected);
     }
 }
 } // namespace

@@ -85,9 +85,9 @@ TEST_CASE("sizes in bytes saturate at 64 bits, and cannot be allocated") {
   auto const p = g.compile({y, z, w, y * z * w}, {}, {.own_memory = true});
   CHECK(p.workspace_bytes() == largest);
 
-  ct::array<ct::lifetime> values;
+  ct::detail::array<ct::detail::lifetime> values;
   for (int k = 0; k < 5; ++k) values.push({0, 1, power(61)});
-  ct::arena const placed = ct::plan_arena(values);
+  ct::detail::arena const placed = ct::detail::plan_arena(values);
   CHECK(placed.bytes == largest);
   CHECK(placed.offsets.size() == 5);
 }

@@ -108,12 +108,12 @@ struct counts {
   int products = 0, carried = 0;
 };
 template <class P> consteval counts counted() {
-  ct::graph_view const g = P::graph;
+  ct::extend::graph_view const g = P::graph;
   counts c;
   for (std::int32_t i = 0; i < g.node_count; ++i) {
     if (g.nodes[i].op == ct::info_of<ct::op::matmul>() && g.nodes[i].region == 0) ++c.products;
     if (g.nodes[i].op == ct::info_of<ct::op::loop>())
-      if (ct::loop_layout const at = ct::loop_layout::of(g, g.nodes[i]); at.is_reverse()) c.carried += at.carried;
+      if (ct::detail::loop_layout const at = ct::detail::loop_layout::of(g, g.nodes[i]); at.is_reverse()) c.carried += at.carried;
   }
   return c;
 }

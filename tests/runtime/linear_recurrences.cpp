@@ -96,11 +96,11 @@ template <bool Last> void check(std::int64_t n, double a) {
 
 /// The operation that makes what a reverse loop carries first.
 template <class P> consteval ct::operation const* carried_by_adjoint() {
-  ct::graph_view const g = P::graph;
+  ct::extend::graph_view const g = P::graph;
   ct::operation const* op = nullptr;
   for (std::int32_t i = 0; i < g.node_count; ++i) {
     if (g.nodes[i].op != ct::info_of<ct::op::loop>()) continue;
-    ct::loop_layout const at = ct::loop_layout::of(g, g.nodes[i]);
+    ct::detail::loop_layout const at = ct::detail::loop_layout::of(g, g.nodes[i]);
     if (at.is_reverse()) op = g.producer(g.output(at.next(0), at.body))->op;
   }
   return op;

@@ -19,15 +19,15 @@ using ct::dynamic::expr;
 /// How often an operation stands in what computes `outputs`.
 template <class Op> int count(ct::dynamic::graph const& g,
                               std::vector<ct::dynamic::any_expr> const& outputs) {
-  ct::builder b(g.get());
-  std::vector<ct::symbol> in, out;
+  ct::extend::builder b(g.get());
+  std::vector<ct::extend::symbol> in, out;
   for (std::int32_t t = 0; t < b.get().tensors.size(); ++t)
-    if (b.tensor(t).producer == ct::none && b.tensor(t).region == 0) in.push_back(t);
+    if (b.tensor(t).producer == ct::extend::none && b.tensor(t).region == 0) in.push_back(t);
   for (auto const& e : outputs) out.push_back(e.id());
   b.set_inputs(in.data(), static_cast<int>(in.size()));
   b.set_outputs(out.data(), static_cast<int>(out.size()));
   int n = 0;
-  for (ct::node const& k : ct::simplify(b.get()).nodes)
+  for (ct::extend::node const& k : ct::detail::simplify(b.get()).nodes)
     if (k.op == ct::info_of<Op>()) ++n;
   return n;
 }

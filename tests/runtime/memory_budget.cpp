@@ -56,9 +56,9 @@ struct network {
   struct outcome {
     std::vector<float> bits;
     std::int64_t bytes = 0;
-    ct::run_prediction predicted;
+    ct::detail::run_prediction predicted;
   };
-  outcome run(std::int64_t budget, bool (*mirror)(ct::node const&) = nullptr) const {
+  outcome run(std::int64_t budget, bool (*mirror)(ct::extend::node const&) = nullptr) const {
     auto p = g.compile(results, {}, {.memory_budget = budget, .mirror = mirror});
     std::vector<std::vector<float>> data;
     data.reserve(inputs.size());
@@ -104,19 +104,19 @@ TEST_CASE("a program within a budget fits and has equal bits", "[memory_budget]"
 /// The graph of a program, before values are chosen for rematerialization.
 ct::graph simplified(ct::dynamic::graph const& g, std::vector<ct::dynamic::any_expr> const& outputs) {
   auto const& s = ct::dynamic::detail::graph_access::state(g);
-  ct::builder b = s.b;
-  std::vector<ct::symbol> ids;
+  ct::extend::builder b = s.b;
+  std::vector<ct::extend::symbol> ids;
   for (auto const& e : outputs) ids.push_back(e.id());
   b.set_inputs(s.inputs.data(), static_cast<int>(s.inputs.size()));
   b.set_outputs(ids.data(), static_cast<int>(ids.size()));
-  return ct::simplify(b.get());
+  return ct::detail::simplify(b.get());
 }
-int count(ct::graph_view const& g, std::string_view name) {
+int count(ct::extend::graph_view const& g, std::string_view name) {
   int n = 0;
   for (std::int32_t i = 0; i < g.node_count; ++i) n += std::string_view(g.nodes[i].op->name).find(name) == 0;
   return n;
 }
-std::int64_t workspace(ct::graph_view const& g) { return ct::interpreter(g).workspace_bytes(); }
+std::int64_t workspace(ct::extend::graph_view const& g) { return ct::interpreter(g).workspace_bytes(); }
 
 /// Small networks in which the rule decides differently, and the values that it rematerializes.
 struct mirror_case {
@@ -170,7 +170,7 @@ TEST_CASE("mirrored programs recompute no more than the rule, in no more memory,
         ct::graph const whole = simplified(g, outputs);
         ct::detail::memory_values const values(whole, &ct::is_cheap);
         ct::detail::mirror_choices const all(ct::detail::mirror_problem_of(whole, values));
-        ct::budgeted_graph const made = ct::mirrored(whole, &ct::is_cheap, &workspace);
+        ct::detail::budgeted_graph const made = ct::detail::mirrored(whole, &ct::is_cheap, &workspace);
         INFO(c.name << ", batch " << batch << ", tail " << tail);
         auto const by_rule = all.rule.steps.empty() ? 0 : all.rule.steps.size() - values.problem.size();
         CHECK(by_rule <= c.most);
@@ -178,11 +178,11 @@ TEST_CASE("mirrored programs recompute no more than the rule, in no more memory,
         CHECK(made.predicted.bytes <= workspace(whole));
         if (!made.changed) {
           CHECK(made.predicted.again == 0);
-          if (by_rule > 0) CHECK(workspace(ct::recomputed(whole, values, all.rule)) >= workspace(whole));
+          if (by_rule > 0) CHECK(workspace(ct::detail::recomputed(whole, values, all.rule)) >= workspace(whole));
         } else {
           ++smaller;
           CHECK(workspace(made.made) < workspace(whole));
-          CHECK(workspace(made.made) <= workspace(ct::recomputed(whole, values, all.rule)));
+          CHECK(workspace(made.made) <= workspace(ct::detail::recomputed(whole, values, all.rule)));
           CHECK(made.made.nodes.size() > whole.nodes.size());
           CHECK(count(made.made, "matmul") == count(whole, "matmul"));
           if (!c.again.empty()) CHECK(count(made.made, c.again) <= count(whole, c.again) + c.most);
@@ -226,27 +226,27 @@ TEST_CASE("mirroring never draws random numbers again", "[mirror]") {
   ct::graph const whole = simplified(n.g, n.results);
   int const draws = count(whole, "random");
   REQUIRE(draws > 0);
-  ct::budgeted_graph const cheap = ct::mirrored(whole, &ct::is_cheap, &workspace);
+  ct::detail::budgeted_graph const cheap = ct::detail::mirrored(whole, &ct::is_cheap, &workspace);
   REQUIRE(cheap.changed);
   CHECK(count(cheap.made, "random") == draws);
   // Who says that they may be gets the same numbers again, since they are functions of their key.
-  bool (*const all)(ct::node const&) = [](ct::node const&) { return true; };
+  bool (*const all)(ct::extend::node const&) = [](ct::extend::node const&) { return true; };
   CHECK(equal(n.run(0).bits, n.run(0, all).bits));
-  for (ct::node const& at : whole.nodes)
+  for (ct::extend::node const& at : whole.nodes)
     if (std::string_view(at.op->name).find("random") == 0) CHECK_FALSE(ct::is_cheap(at));
 }
 
 TEST_CASE("nodes that must not run twice do not, within a budget", "[memory_budget]") {
-  bool (*const none)(ct::node const&) = [](ct::node const&) { return false; };
+  bool (*const none)(ct::extend::node const&) = [](ct::extend::node const&) { return false; };
   for (int const layers : {6, 12}) {
     network const n(layers, 64, 16, 2);
     ct::graph const whole = simplified(n.g, n.results);
     std::int64_t const bytes = workspace(whole);
-    ct::budgeted_graph const all = ct::within_budget(whole, bytes * 3 / 4, &workspace),
-                           cheap = ct::within_budget(whole, bytes * 3 / 4, &workspace, &ct::is_cheap),
-                           not_one = ct::within_budget(whole, bytes * 3 / 4, &workspace, none),
-                           small = ct::within_budget(whole, bytes / 5, &workspace),
-                           small_cheap = ct::within_budget(whole, bytes / 5, &workspace, &ct::is_cheap);
+    ct::detail::budgeted_graph const all = ct::detail::within_budget(whole, bytes * 3 / 4, &workspace),
+                           cheap = ct::detail::within_budget(whole, bytes * 3 / 4, &workspace, &ct::is_cheap),
+                           not_one = ct::detail::within_budget(whole, bytes * 3 / 4, &workspace, none),
+                           small = ct::detail::within_budget(whole, bytes / 5, &workspace),
+                           small_cheap = ct::detail::within_budget(whole, bytes / 5, &workspace, &ct::is_cheap);
     REQUIRE(all.fits);
     CAPTURE(bytes, cheap.predicted.bytes);
     REQUIRE(cheap.fits);
@@ -391,8 +391,8 @@ template <int Links> struct made_chain {
     ct::detail::pool<std::int32_t, 2 * Links + 1> first_node;
   };
   static constexpr constants value{};
-  static constexpr ct::memory_problem problem() {
-    ct::memory_problem p;
+  static constexpr ct::detail::memory_problem problem() {
+    ct::detail::memory_problem p;
     unsigned seed = 5;
     auto const below = [&](unsigned n) { return (seed = seed * 1664525u + 1013904223u) >> 8 & (n - 1); };
     for (int k = 0; k < Links; ++k) {
@@ -407,13 +407,13 @@ template <int Links> struct made_chain {
     return p;
   }
   static constexpr std::int64_t limit = [] {
-    ct::memory_problem p = problem();
-    return (2 * ct::memory_bound(p) + ct::computed_once(p).peak) / 3;
+    ct::detail::memory_problem p = problem();
+    return (2 * ct::detail::memory_bound(p) + ct::detail::computed_once(p).peak) / 3;
   }();
 };
 template <class Chain> void check_constants() {
   constexpr auto const& found = ct::detail::schedule_stage<Chain, Chain::limit>::value;
-  ct::memory_schedule const best = ct::schedule_within(Chain::problem(), Chain::limit);
+  ct::detail::memory_schedule const best = ct::detail::schedule_within(Chain::problem(), Chain::limit);
   REQUIRE(best);
   CHECK(found.again == best.again);
   CHECK(found.peak <= Chain::limit);
@@ -455,9 +455,9 @@ TEST_CASE("a static program within a budget has equal bits", "[memory_budget]") 
   CHECK(std::memcmp(gradient.data(), fitted.data(), 1024) == 0);
 }
 
-constexpr bool only_exponentials(ct::node const& n) { return n.op == ct::info_of<ct::op::exp>(); }
-constexpr bool nothing(ct::node const&) { return false; }
-template <bool (*May)(ct::node const&)>
+constexpr bool only_exponentials(ct::extend::node const& n) { return n.op == ct::info_of<ct::op::exp>(); }
+constexpr bool nothing(ct::extend::node const&) { return false; }
+template <bool (*May)(ct::extend::node const&)>
 using mirrored_program = ct::program<decltype(ct::mirror<May>(ct::value_and_grad(gated))), weights, batch>;
 using kept_program = ct::program<decltype(ct::value_and_grad(gated)), weights, batch>;
 static_assert(3 * mirrored_program<&ct::is_cheap>::workspace_bytes <= 2 * kept_program::workspace_bytes);

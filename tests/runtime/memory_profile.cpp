@@ -162,9 +162,9 @@ TEST_CASE("memory_profile: the buffers of a static program do not overlap, and e
 
 TEST_CASE("memory_profile: buffers of a static program are packed if that takes less than their slots",
           "[memory_profile]") {
-  ct::plan const p = ct::make_plan(deep::graph, COTANGENT_ABI_BYTES);
+  ct::detail::plan const p = ct::detail::make_plan(deep::graph, COTANGENT_ABI_BYTES);
   std::int64_t in_slots = 0;
-  for (ct::slot const& s : p.slots) in_slots += (s.count * s.bytes + 63) / 64 * 64;
+  for (ct::detail::slot const& s : p.slots) in_slots += (s.count * s.bytes + 63) / 64 * 64;
   CHECK(static_cast<std::int64_t>(deep::workspace_bytes) < in_slots);
   ct::profile const m = ct::memory_profile<deep>();
   CHECK(wrong(m) == "");

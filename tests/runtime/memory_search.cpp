@@ -22,7 +22,7 @@ int below(std::mt19937& dice, int n) { return static_cast<int>(dice() % static_c
 
 /// The cost of the best schedule: every set of values that may be there, again and again until nothing gets cheaper; -1
 /// where no schedule fits.
-double by_trying_all(ct::memory_problem const& p, std::int64_t limit) {
+double by_trying_all(ct::detail::memory_problem const& p, std::int64_t limit) {
   int const n = p.size();
   double const far = 1e100;
   std::vector<std::vector<double>> cost(static_cast<std::size_t>(n + 1),
@@ -60,8 +60,8 @@ double by_trying_all(ct::memory_problem const& p, std::int64_t limit) {
 }
 
 /// Each value reads one or two before it; the later half reads the earlier one from behind, as a gradient does.
-ct::memory_problem random_problem(std::mt19937& dice, int n) {
-  ct::memory_problem p;
+ct::detail::memory_problem random_problem(std::mt19937& dice, int n) {
+  ct::detail::memory_problem p;
   for (int v = 0; v < n; ++v) {
     std::vector<std::int32_t> reads;
     if (v > 0) reads.push_back(v - 1 - (v > 1 && below(dice, 4) == 0 ? 1 : 0));
@@ -76,10 +76,10 @@ ct::memory_problem random_problem(std::mt19937& dice, int n) {
 TEST_CASE("for few values no schedule is cheaper than the one found, which fits", "[memory]") {
   std::mt19937 dice(7);
   for (int round = 0; round < 40; ++round) {
-    ct::memory_problem const p = random_problem(dice, 4 + below(dice, 6));
-    std::int64_t const low = ct::memory_bound(p), high = ct::computed_once(p).peak;
+    ct::detail::memory_problem const p = random_problem(dice, 4 + below(dice, 6));
+    std::int64_t const low = ct::detail::memory_bound(p), high = ct::detail::computed_once(p).peak;
     for (std::int64_t limit = low; limit <= high; ++limit) {
-      ct::memory_schedule const found = ct::schedule_within(p, limit);
+      ct::detail::memory_schedule const found = ct::detail::schedule_within(p, limit);
       double const best = by_trying_all(p, limit);
       INFO("round " << round << ", limit " << limit);
       REQUIRE(bool(found) == (best >= 0));
@@ -87,18 +87,18 @@ TEST_CASE("for few values no schedule is cheaper than the one found, which fits"
       CHECK(found.again == best);
       CHECK(found.peak <= limit);
     }
-    CHECK_FALSE(ct::schedule_within(p, low - 1));
+    CHECK_FALSE(ct::detail::schedule_within(p, low - 1));
   }
 }
 
 TEST_CASE("for twelve values the schedule found costs as much as the best of all", "[memory]") {
   std::mt19937 dice(11);
   for (int round = 0; round < 4; ++round) {
-    ct::memory_problem const p = random_problem(dice, 12);
-    std::int64_t const low = ct::memory_bound(p), high = ct::computed_once(p).peak;
+    ct::detail::memory_problem const p = random_problem(dice, 12);
+    std::int64_t const low = ct::detail::memory_bound(p), high = ct::detail::computed_once(p).peak;
     for (int part = 1; part < 4; ++part) {
       std::int64_t const limit = low + (high - low) * part / 4;
-      ct::memory_schedule const found = ct::schedule_within(p, limit);
+      ct::detail::memory_schedule const found = ct::detail::schedule_within(p, limit);
       double const best = by_trying_all(p, limit);
       REQUIRE(bool(found) == (best >= 0));
       if (found) CHECK(found.again == best);
@@ -111,8 +111,8 @@ struct chain {
 };
 
 /// A chain and its gradient: cotangent k is computed from the one before and from value k.
-ct::memory_problem gradient_of(chain const& c) {
-  ct::memory_problem p;
+ct::detail::memory_problem gradient_of(chain const& c) {
+  ct::detail::memory_problem p;
   int const n = static_cast<int>(c.bytes.size());
   for (int k = 0; k < n; ++k) {
     std::int32_t const before = k - 1;
@@ -177,11 +177,11 @@ TEST_CASE("no table over parts and bytes finds a cheaper schedule of random chai
   for (int const n : {8, 13, 21, 34, 48})
     for (int round = 0; round < (n > 21 ? 1 : 3); ++round) {
       chain const c = random_chain(dice, n, n == 48 ? 5 : 9);
-      ct::memory_problem const p = gradient_of(c);
-      std::int64_t const low = ct::memory_bound(p), high = ct::computed_once(p).peak;
+      ct::detail::memory_problem const p = gradient_of(c);
+      std::int64_t const low = ct::detail::memory_bound(p), high = ct::detail::computed_once(p).peak;
       for (int part = n == 48 ? 2 : 0; part < 8; part += 2) {
         std::int64_t const limit = low + (high - low) * part / 8;
-        ct::memory_schedule const found = ct::schedule_within(p, limit);
+        ct::detail::memory_schedule const found = ct::detail::schedule_within(p, limit);
         double const best = chain_table(c).again(limit);
         INFO(n << " links, limit " << limit << " of " << low << " to " << high);
         REQUIRE(bool(found) >= (best >= 0));
@@ -195,9 +195,9 @@ TEST_CASE("no table over parts and bytes finds a cheaper schedule of random chai
 TEST_CASE("solving a chain in parts gives the same as solving it at once", "[memory]") {
   std::mt19937 dice(17);
   for (int const n : {9, 24, 40}) {
-    ct::memory_problem const p = gradient_of(random_chain(dice, n, n == 24 ? 1 : 50));
+    ct::detail::memory_problem const p = gradient_of(random_chain(dice, n, n == 24 ? 1 : 50));
     ct::detail::memory_chain const c(p);
-    std::int64_t const limit = (ct::memory_bound(p) + ct::computed_once(p).peak) / 2;
+    std::int64_t const limit = (ct::detail::memory_bound(p) + ct::detail::computed_once(p).peak) / 2;
     ct::detail::chain_schedule const whole(p, c, limit);
     ct::detail::chain_schedule::progress known;
     int parts = 0;
@@ -222,23 +222,23 @@ TEST_CASE("equal layers need at most one more forward run in 2 sqrt(L) values, a
       c.cost.push_back(1);
       c.of_cotangent.push_back(1);
     }
-    ct::memory_problem const p = gradient_of(c);
+    ct::detail::memory_problem const p = gradient_of(c);
     int root = 1;
     while (root * root < n) ++root;
-    ct::memory_schedule const s = ct::schedule_within(p, 1000 * 2 * root);
+    ct::detail::memory_schedule const s = ct::detail::schedule_within(p, 1000 * 2 * root);
     REQUIRE(s);
     CHECK(s.again < n);
-    ct::memory_schedule const least = ct::smallest_schedule(p);
+    ct::detail::memory_schedule const least = ct::detail::smallest_schedule(p);
     REQUIRE(least);
     CHECK(least.peak < 2500);
-    CHECK(ct::computed_once(p).peak >= 1000 * n);
+    CHECK(ct::detail::computed_once(p).peak >= 1000 * n);
   }
 }
 
 TEST_CASE("for many values the greedy rules fit, and recompute little at half of the memory", "[memory]") {
   std::mt19937 dice(5);
   for (int const n : {100, 600}) {
-    ct::memory_problem p; // pairs of values with a way around each
+    ct::detail::memory_problem p; // pairs of values with a way around each
     double once = 0;
     for (int k = 0; k < n; ++k) {
       std::int32_t const reads[]{k - 1, k - 2};
@@ -252,9 +252,9 @@ TEST_CASE("for many values the greedy rules fit, and recompute little at half of
       std::int32_t const reads[]{p.size() - 1, k, k == 0 ? 0 : k - 1};
       (void)p.add(20, 50, reads, 3, true);
     }
-    std::int64_t const high = ct::computed_once(p).peak;
-    ct::memory_schedule const half = ct::schedule_within(p, high / 2),
-                              fifth = ct::schedule_within(p, high / 5);
+    std::int64_t const high = ct::detail::computed_once(p).peak;
+    ct::detail::memory_schedule const half = ct::detail::schedule_within(p, high / 2),
+                              fifth = ct::detail::schedule_within(p, high / 5);
     REQUIRE(half);
     REQUIRE(fifth);
     CHECK(half.peak <= high / 2);
@@ -267,15 +267,15 @@ TEST_CASE("for many values the greedy rules fit, and recompute little at half of
 
 TEST_CASE("a value that is read three times with larger ones between is recomputed", "[memory]") {
   std::int64_t const n = 4096;
-  ct::memory_problem p;
+  ct::detail::memory_problem p;
   std::int32_t const x0 = p.add(n, 1, {});
   std::int32_t const y0 = p.add(n + n / 2, 1, {x0}), s0 = p.add(4, 1, {y0});
   std::int32_t const y1 = p.add(n + n / 2, 1, {s0}), s1 = p.add(4, 1, {y1});
   std::int32_t const z0 = p.add(4, 1, {x0, s1});
   std::int32_t const y2 = p.add(n + n / 2, 1, {z0}), s2 = p.add(4, 1, {y2});
   (void)p.add(4, 1, {x0, s2});
-  CHECK(ct::computed_once(p).peak >= 5 * n / 2);
-  ct::memory_schedule const s = ct::schedule_within(p, 5 * n / 2 + 8);
+  CHECK(ct::detail::computed_once(p).peak >= 5 * n / 2);
+  ct::detail::memory_schedule const s = ct::detail::schedule_within(p, 5 * n / 2 + 8);
   REQUIRE(s);
   CHECK(s.peak <= 5 * n / 2 + 8);
 }
@@ -283,13 +283,13 @@ TEST_CASE("a value that is read three times with larger ones between is recomput
 TEST_CASE("an operation that must not run twice does not, and costs its memory", "[memory]") {
   for (bool const once : {true, false}) {
     std::int64_t const n = 1024;
-    ct::memory_problem p; // x is the caller's
+    ct::detail::memory_problem p; // x is the caller's
     std::int32_t const big = p.add(2 * n, 1, {}, once);
     std::int32_t const y0 = p.add(1, 1, {big});
     std::int32_t const y1 = p.add(2 * n, 1, {y0}, true);
     (void)p.add(2 * n, 1, {y1}, true);
     (void)p.add(1, 1, {big});
-    ct::memory_schedule const least = ct::smallest_schedule(p);
+    ct::detail::memory_schedule const least = ct::detail::smallest_schedule(p);
     REQUIRE(least);
     int runs = 0;
     for (std::int32_t const v : least.steps) runs += v == big ? 1 : 0;
@@ -301,18 +301,18 @@ TEST_CASE("an operation that must not run twice does not, and costs its memory",
 // Mirroring: the rule compares freed and kept bytes; the chosen schedule rematerializes no more than the rule.
 
 using set = std::vector<std::int32_t>;
-set again_in(ct::mirror_problem const& m) {
+set again_in(ct::detail::mirror_problem const& m) {
   set found;
-  auto const copied = ct::mirrored_values(m);
+  auto const copied = ct::detail::mirrored_values(m);
   for (std::int32_t v = 0; v < copied.size(); ++v)
     if (copied[v] != 0) found.push_back(v);
   return found;
 }
-std::int32_t given(ct::mirror_problem& m, std::int64_t bytes) { return m.given.push(bytes); }
+std::int32_t given(ct::detail::mirror_problem& m, std::int64_t bytes) { return m.given.push(bytes); }
 
 TEST_CASE("mirroring gains nothing for tanh of a sum of two products", "[mirror]") {
   for (std::int64_t const bytes : {16384, 400}) {
-    ct::mirror_problem m;
+    ct::detail::mirror_problem m;
     std::int32_t const x = m.add(bytes, 9, {}, {}, true), y = m.add(bytes, 9, {}, {}, true);
     std::int32_t const sum = m.add(bytes, 1, {x, y}), z = m.add(bytes, 1, {sum});
     std::int32_t const top = m.add(bytes, 9, {z}, {}, true);
@@ -325,8 +325,8 @@ TEST_CASE("mirroring gains nothing for tanh of a sum of two products", "[mirror]
 }
 
 /// Two dense layers with tanh; the gradient of the first operand is not computed.
-ct::mirror_problem dense_layers(std::int64_t bytes, int layers) {
-  ct::mirror_problem m;
+ct::detail::mirror_problem dense_layers(std::int64_t bytes, int layers) {
+  ct::detail::mirror_problem m;
   std::int32_t const x = given(m, bytes);
   set tanh;
   for (int k = 0; k < layers; ++k) {
@@ -349,7 +349,7 @@ ct::mirror_problem dense_layers(std::int64_t bytes, int layers) {
 TEST_CASE("mirroring keeps an activation that reuses the memory of a product", "[mirror]") {
   for (int const layers : {1, 2, 5})
     for (std::int64_t const bytes : {16384, 1000}) {
-      ct::mirror_problem const m = dense_layers(bytes, layers);
+      ct::detail::mirror_problem const m = dense_layers(bytes, layers);
       CHECK(again_in(m).empty());
       CHECK(ct::detail::mirror_choices(m).lowest.steps.empty());
     }
@@ -358,7 +358,7 @@ TEST_CASE("mirroring keeps an activation that reuses the memory of a product", "
 TEST_CASE("of two consecutive activations mirroring recomputes the second, and the product reads the copy",
           "[mirror]") {
   for (std::int64_t const bytes : {16384, 64, 5000}) {
-    ct::mirror_problem m;
+    ct::detail::mirror_problem m;
     std::int32_t const x = given(m, bytes), w = given(m, bytes / 4);
     std::int32_t const y = m.add(bytes, 1, {}, {x}), z = m.add(bytes, 1, {y});
     std::int32_t const fc = m.add(bytes, 50, {z}, {w}, true);
@@ -370,7 +370,7 @@ TEST_CASE("of two consecutive activations mirroring recomputes the second, and t
     CHECK(again_in(m) == set{z}); // x counts as what goes with y, though it is the caller's
     ct::detail::mirror_choices const all(m);
     CHECK(all.rule.again == 1);
-    CHECK(all.rule.peak == ct::computed_once(m.values).peak - bytes);
+    CHECK(all.rule.peak == ct::detail::computed_once(m.values).peak - bytes);
     CHECK(all.lowest.again <= 1);
     CHECK(all.lowest.peak <= all.rule.peak);
     auto const& steps =
@@ -381,7 +381,7 @@ TEST_CASE("of two consecutive activations mirroring recomputes the second, and t
 }
 
 TEST_CASE("mirroring does not recompute a value that lowers no peak", "[mirror]") {
-  ct::mirror_problem m;
+  ct::detail::mirror_problem m;
   std::int32_t const x = given(m, 16384);
   std::int32_t const large = m.add(200000, 50, {}, {x}, true), small = m.add(16384, 50, {large}, {}, true);
   std::int32_t const y = m.add(16384, 1, {small}), z = m.add(16384, 1, {y});
@@ -392,14 +392,14 @@ TEST_CASE("mirroring does not recompute a value that lowers no peak", "[mirror]"
   CHECK(again_in(m) == set{z});
   ct::detail::mirror_choices const all(m);
   CHECK(all.rule.again == 1);
-  CHECK(all.rule.peak == ct::computed_once(m.values).peak);
+  CHECK(all.rule.peak == ct::detail::computed_once(m.values).peak);
   CHECK(all.lowest.peak == all.rule.peak);
   CHECK(all.lowest.again == 0);
 }
 
 TEST_CASE("mirroring recomputes the values between two convolutions from the first", "[mirror]") {
   for (std::int64_t const bytes : {100, 4096}) {
-    ct::mirror_problem m;
+    ct::detail::mirror_problem m;
     std::int32_t const image = given(m, bytes), scale = given(m, 1);
     std::int32_t const c = m.add(bytes, 99, {}, {image}, true);
     std::int32_t const bn = m.add(bytes, 1, {c}, {scale}), relu = m.add(bytes, 1, {bn});
@@ -410,7 +410,7 @@ TEST_CASE("mirroring recomputes the values between two convolutions from the fir
     (void)m.add_late(bytes, 99, {db, c});
     CHECK(again_in(m) == set{bn, relu});
     ct::detail::mirror_choices const all(m);
-    CHECK(all.rule.peak < ct::computed_once(m.values).peak);
+    CHECK(all.rule.peak < ct::detail::computed_once(m.values).peak);
     CHECK(all.lowest.peak <= all.rule.peak);
     CHECK(all.lowest.again <= all.rule.again);
     CHECK(std::count(all.lowest.steps.begin(), all.lowest.steps.end(), c) == 1);
@@ -419,7 +419,7 @@ TEST_CASE("mirroring recomputes the values between two convolutions from the fir
 
 TEST_CASE("mirroring decides about activations of one operand together", "[mirror]") {
   for (bool const both : {true, false}) { // one of them alone does not free what both read
-    ct::mirror_problem m;
+    ct::detail::mirror_problem m;
     std::int32_t const c = m.add(1000, 99, {}, {}, true);
     std::int32_t const s = m.add(400, 1, {c}), t = m.add(500, 1, {c}, {}, !both);
     std::int32_t const top = m.add(3000, 99, {s, t}, {}, true);
@@ -431,7 +431,7 @@ TEST_CASE("mirroring decides about activations of one operand together", "[mirro
 
 TEST_CASE("mirroring recomputes the product of two products from both", "[mirror]") {
   for (std::int64_t const bytes : {16384, 48}) {
-    ct::mirror_problem m;
+    ct::detail::mirror_problem m;
     std::int32_t const a = m.add(bytes, 50, {}, {}, true), b = m.add(bytes, 50, {}, {}, true);
     std::int32_t const ab = m.add(bytes, 1, {a, b}), fc = m.add(bytes, 50, {ab}, {}, true);
     std::int32_t const top = m.add(4 * bytes, 50, {fc}, {}, true), d = m.add_late(bytes, 1, {top});
@@ -441,12 +441,12 @@ TEST_CASE("mirroring recomputes the product of two products from both", "[mirror
     CHECK(again_in(m) == set{ab});
     ct::detail::mirror_choices const all(m);
     CHECK(all.lowest.again == 1);
-    CHECK(all.lowest.peak == ct::computed_once(m.values).peak - bytes);
+    CHECK(all.lowest.peak == ct::detail::computed_once(m.values).peak - bytes);
   }
 }
 
 /// The rule once more, with sets of names and nothing clever.
-std::vector<bool> by_the_rule(ct::mirror_problem const& m) {
+std::vector<bool> by_the_rule(ct::detail::mirror_problem const& m) {
   auto const& p = m.values;
   int const n = p.size(), entries = n + m.given.size();
   std::vector<set> reads(static_cast<std::size_t>(n));
@@ -517,8 +517,8 @@ std::vector<bool> by_the_rule(ct::mirror_problem const& m) {
   return copied;
 }
 
-ct::mirror_problem random_mirror_problem(std::mt19937& dice, int forward) {
-  ct::mirror_problem m;
+ct::detail::mirror_problem random_mirror_problem(std::mt19937& dice, int forward) {
+  ct::detail::mirror_problem m;
   for (int k = 0; k < 3; ++k) (void)given(m, 1 + below(dice, 12));
   for (int v = 0; v < 2 * forward; ++v) {
     set reads, of_given;
@@ -545,8 +545,8 @@ TEST_CASE("mirroring agrees with a plain version of its rule on random graphs an
   std::mt19937 dice(19);
   int again = 0, kept = 0;
   for (int round = 0; round < 400; ++round) {
-    ct::mirror_problem const m = random_mirror_problem(dice, 3 + below(dice, 20));
-    auto const copied = ct::mirrored_values(m);
+    ct::detail::mirror_problem const m = random_mirror_problem(dice, 3 + below(dice, 20));
+    auto const copied = ct::detail::mirrored_values(m);
     std::vector<bool> const expected = by_the_rule(m);
     for (std::int32_t v = 0; v < copied.size(); ++v) {
       INFO("round " << round << ", value " << v);
@@ -564,12 +564,12 @@ TEST_CASE("the mirrored choice has no higher peak than the rule, for no more wor
   std::mt19937 dice(23);
   int lower = 0;
   for (int round = 0; round < 120; ++round) {
-    ct::mirror_problem const m = random_mirror_problem(dice, 3 + below(dice, round < 40 ? 2 : 14));
+    ct::detail::mirror_problem const m = random_mirror_problem(dice, 3 + below(dice, round < 40 ? 2 : 14));
     ct::detail::mirror_choices const all(m);
-    ct::memory_schedule const plain = ct::computed_once(m.values);
+    ct::detail::memory_schedule const plain = ct::detail::computed_once(m.values);
     if (all.lowest.steps.empty()) continue;
     INFO("round " << round);
-    for (ct::memory_schedule const* const s : {&all.reduced, &all.lowest}) {
+    for (ct::detail::memory_schedule const* const s : {&all.reduced, &all.lowest}) {
       CHECK(s->peak <= all.rule.peak);
       CHECK(s->again <= all.rule.again);
       CHECK(s->steps.size() <= all.rule.steps.size());
@@ -577,10 +577,10 @@ TEST_CASE("the mirrored choice has no higher peak than the rule, for no more wor
     }
     lower += all.lowest.peak < plain.peak;
     if (m.values.size() > 10) continue;
-    for (std::int64_t limit = ct::memory_bound(m.values); limit < all.lowest.peak; ++limit) {
+    for (std::int64_t limit = ct::detail::memory_bound(m.values); limit < all.lowest.peak; ++limit) {
       double const best = by_trying_all(m.values, limit);
       CHECK((best < 0 || best > all.rule.again ||
-             ct::schedule_within(m.values, limit).steps.size() > all.rule.steps.size()));
+             ct::detail::schedule_within(m.values, limit).steps.size() > all.rule.steps.size()));
     }
   }
   CHECK(lower > 20);
@@ -588,7 +588,7 @@ TEST_CASE("the mirrored choice has no higher peak than the rule, for no more wor
 
 // The same in a constant evaluation.
 constexpr double again_of_chain(int links, int part) {
-  ct::memory_problem p;
+  ct::detail::memory_problem p;
   for (std::int32_t k = 0; k < links; ++k) {
     std::int32_t const before = k - 1;
     (void)p.add(64, 1, &before, k == 0 ? 0 : 1);
@@ -597,7 +597,7 @@ constexpr double again_of_chain(int links, int part) {
     std::int32_t const reads[]{k, p.size() - 1};
     (void)p.add(64, 1, reads, 2, true);
   }
-  return ct::schedule_within(p, ct::computed_once(p).peak * part / 8).again;
+  return ct::detail::schedule_within(p, ct::detail::computed_once(p).peak * part / 8).again;
 }
 static_assert(again_of_chain(3, 8) == 0);
 static_assert(again_of_chain(12, 8) == 0);

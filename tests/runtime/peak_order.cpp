@@ -13,14 +13,14 @@
 namespace {
 
 namespace ct = cotangent;
-using order = ct::array<std::int32_t>;
+using order = ct::detail::array<std::int32_t>;
 
 // Steps that make values of random sizes from those before; some values are written by two steps, some are given, some
 // stay, some steps need memory while they run, some write over an operand.
-ct::peak_problem random_problem(std::uint32_t seed, int steps) {
+ct::detail::peak_problem random_problem(std::uint32_t seed, int steps) {
   std::mt19937 random(seed);
   auto const dice = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  ct::peak_problem p;
+  ct::detail::peak_problem p;
   p.steps = steps;
   bool const with_work = dice(3) == 0;
   std::vector<int> maker, written_by;
@@ -54,7 +54,7 @@ ct::peak_problem random_problem(std::uint32_t seed, int steps) {
 }
 
 // From the definition: a value is there from the first to the last step that uses it.
-std::int64_t peak_by_definition(ct::peak_problem const& p, order const& o) {
+std::int64_t peak_by_definition(ct::detail::peak_problem const& p, order const& o) {
   std::vector<int> position(static_cast<std::size_t>(p.steps));
   for (int k = 0; k < o.size(); ++k) position[static_cast<std::size_t>(o[k])] = k;
   std::vector<int> first(static_cast<std::size_t>(p.values.size()), p.steps), last(first.size(), -1);
@@ -90,7 +90,7 @@ std::int64_t peak_by_definition(ct::peak_problem const& p, order const& o) {
   return peak;
 }
 
-bool can_run(ct::peak_problem const& p, order const& o) {
+bool can_run(ct::detail::peak_problem const& p, order const& o) {
   std::vector<int> position(static_cast<std::size_t>(p.steps), -1);
   if (o.size() != p.steps) return false;
   for (int k = 0; k < o.size(); ++k) {
@@ -110,7 +110,7 @@ order as_given(int n) {
 }
 
 // The lowest peak of all orders that can run.
-std::int64_t best_of_all(ct::peak_problem const& p) {
+std::int64_t best_of_all(ct::detail::peak_problem const& p) {
   std::int64_t best = INT64_MAX;
   order o;
   std::vector<int> waits(static_cast<std::size_t>(p.steps), 0);
@@ -142,16 +142,16 @@ std::int64_t best_of_all(ct::peak_problem const& p) {
 
 TEST_CASE("the peak of an order is the largest live set", "[peak_order]") {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
-    ct::peak_problem const p = random_problem(seed, 1 + static_cast<int>(seed % 40));
-    REQUIRE(ct::peak_of(p, as_given(p.steps)).bytes == peak_by_definition(p, as_given(p.steps)));
+    ct::detail::peak_problem const p = random_problem(seed, 1 + static_cast<int>(seed % 40));
+    REQUIRE(ct::detail::peak_of(p, as_given(p.steps)).bytes == peak_by_definition(p, as_given(p.steps)));
   }
 }
 
 TEST_CASE("for few steps no order has a lower peak", "[peak_order]") {
   int lower = 0;
   for (std::uint32_t seed = 0; seed < 600; ++seed) {
-    ct::peak_problem const p = random_problem(seed, 2 + static_cast<int>(seed % 9));
-    order const o = ct::order_of_low_peak(p, as_given(p.steps));
+    ct::detail::peak_problem const p = random_problem(seed, 2 + static_cast<int>(seed % 9));
+    order const o = ct::detail::order_of_low_peak(p, as_given(p.steps));
     REQUIRE(can_run(p, o));
     INFO(seed);
     REQUIRE(peak_by_definition(p, o) == best_of_all(p));
@@ -164,8 +164,8 @@ TEST_CASE("orders of many steps are valid, and never worse than the given one", 
   double sum = 0;
   int count = 0;
   for (std::uint32_t seed = 1000; seed < 1060; ++seed, ++count) {
-    ct::peak_problem const p = random_problem(seed, 20 + 20 * static_cast<int>(seed % 16));
-    order const o = ct::order_of_low_peak(p, as_given(p.steps));
+    ct::detail::peak_problem const p = random_problem(seed, 20 + 20 * static_cast<int>(seed % 16));
+    order const o = ct::detail::order_of_low_peak(p, as_given(p.steps));
     REQUIRE(can_run(p, o));
     std::int64_t const before = peak_by_definition(p, as_given(p.steps)), now = peak_by_definition(p, o);
     REQUIRE(now <= before);
@@ -176,7 +176,7 @@ TEST_CASE("orders of many steps are valid, and never worse than the given one", 
 
 TEST_CASE("branches with large peaks and small results run one after the other", "[peak_order]") {
   // widen (1 -> 100), narrow (100 -> 1) in each of 30 branches, given level by level; at the end all are summed
-  ct::peak_problem p;
+  ct::detail::peak_problem p;
   int const branches = 30;
   p.steps = 2 * branches + 1;
   for (int k = 0; k < branches; ++k) {
@@ -188,13 +188,13 @@ TEST_CASE("branches with large peaks and small results run one after the other",
     p.edges.push({k, branches + k});
     p.edges.push({branches + k, 2 * branches});
   }
-  CHECK(ct::peak_of(p, as_given(p.steps)).bytes == 30 * 6400 + 64);
-  CHECK(ct::peak_of(p, ct::order_of_low_peak(p, as_given(p.steps))).bytes == 6400 + 30 * 64);
+  CHECK(ct::detail::peak_of(p, as_given(p.steps)).bytes == 30 * 6400 + 64);
+  CHECK(ct::detail::peak_of(p, ct::detail::order_of_low_peak(p, as_given(p.steps))).bytes == 6400 + 30 * 64);
 }
 
 TEST_CASE("a hundred thousand steps are ordered in n log n", "[peak_order]") {
-  ct::peak_problem const p = random_problem(5, 100000);
-  order const o = ct::order_of_low_peak(p, as_given(p.steps));
+  ct::detail::peak_problem const p = random_problem(5, 100000);
+  order const o = ct::detail::order_of_low_peak(p, as_given(p.steps));
   CHECK(can_run(p, o));
-  CHECK(ct::peak_of(p, o).bytes <= ct::peak_of(p, as_given(p.steps)).bytes);
+  CHECK(ct::detail::peak_of(p, o).bytes <= ct::detail::peak_of(p, as_given(p.steps)).bytes);
 }

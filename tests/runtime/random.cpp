@@ -26,7 +26,7 @@ inline constexpr auto numbers = [](auto key) {
   return std::tuple{ct::random_uniform<float, 100000>(key), ct::random_normal<double, 100000>(key + 1)};
 };
 
-ct::symbol pushed(ct::builder& b, ct::term const& t) {
+ct::extend::symbol pushed(ct::extend::builder& b, ct::term const& t) {
   REQUIRE(b.failed().why == nullptr);
   return t.id;
 }

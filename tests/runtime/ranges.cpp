@@ -80,10 +80,10 @@ TEST_CASE("windows of named extents agree between program, interpreter and refer
     ct::tensor<double, "n"> x(n);
     for (int i = 0; i < n; ++i) x(i) = 1.5 - 0.1 * i;
     int which = 0;
-    for (ct::graph_view const& g : {P::graph, Q::graph}) {
+    for (ct::extend::graph_view const& g : {P::graph, Q::graph}) {
       std::vector<std::int64_t> sizes;
       for (int k = 0; k < g.extent_count; ++k)
-        sizes.push_back(ct::evaluate(g.extents[k], [n](char const*, int) { return std::int64_t{n}; }));
+        sizes.push_back(ct::detail::evaluate(g.extents[k], [n](char const*, int) { return std::int64_t{n}; }));
       ct::tensor<double, "n"> interpreted(n), evaluated(n);
       ct::interpreter const program(g, sizes.data());
       REQUIRE(program.failed().why == nullptr);
@@ -94,9 +94,9 @@ TEST_CASE("windows of named extents agree between program, interpreter and refer
       void const* const in[]{x.data()};
       void* const out[]{interpreted.data()};
       REQUIRE(program.run(in, out, memory) == ct::status::ok);
-      ct::elements_in const from[]{ct::elements_in(x.data())};
-      ct::elements_out const to[]{ct::elements_out(evaluated.data())};
-      REQUIRE(ct::evaluate(g, sizes.data(), from, to).ok());
+      ct::detail::elements_in const from[]{ct::detail::elements_in(x.data())};
+      ct::detail::elements_out const to[]{ct::detail::elements_out(evaluated.data())};
+      REQUIRE(ct::detail::evaluate(g, sizes.data(), from, to).ok());
       ct::tensor<double, "n"> const called = which++ == 0 ? P::call(x) : Q::call(x);
       for (int i = 0; i < n; ++i) {
         CHECK(interpreted(i) == Approx(called(i)).margin(1e-12));

@@ -20,43 +20,43 @@ namespace {
 // ---- joint graphs
 
 struct joint {
-  builder b;
+  extend::builder b;
   int inputs = 0, cotangents = 0, outputs = 0;
   graph simple;
 
   /// Appends cotangents and gradients with respect to all inputs that are floating.
-  void differentiate(std::vector<symbol> in, std::vector<symbol> const& out, std::vector<symbol> const& wrt) {
+  void differentiate(std::vector<extend::symbol> in, std::vector<extend::symbol> const& out, std::vector<extend::symbol> const& wrt) {
     inputs = static_cast<int>(in.size());
     outputs = static_cast<int>(out.size());
-    std::vector<symbol> seeds, dx(wrt.size() + 1, none), all = out;
-    for (symbol const y : out) {
+    std::vector<extend::symbol> seeds, dx(wrt.size() + 1, extend::none), all = out;
+    for (extend::symbol const y : out) {
       seeds.push_back(b.symbol_of(b.tensor(y).type, b.tensor(y).shape));
       in.push_back(seeds.back());
       ++cotangents;
     }
-    gradient(b, {out.data(), seeds.data(), outputs, wrt.data(), static_cast<int>(wrt.size())}, dx.data());
+    detail::gradient(b, {out.data(), seeds.data(), outputs, wrt.data(), static_cast<int>(wrt.size())}, dx.data());
     REQUIRE(b.failed().why == nullptr);
     for (std::size_t k = 0; k < wrt.size(); ++k) all.push_back(dx[k]);
     b.set_inputs(in.data(), static_cast<int>(in.size()));
     b.set_outputs(all.data(), static_cast<int>(all.size()));
   }
-  joint_graph plain() const { return {b.get(), inputs, cotangents, outputs}; }
-  joint_graph simplified() {
-    simple = simplify(b.get());
+  detail::joint_graph plain() const { return {b.get(), inputs, cotangents, outputs}; }
+  detail::joint_graph simplified() {
+    simple = detail::simplify(b.get());
     return {simple, inputs, cotangents, outputs};
   }
-  symbol shaped(std::initializer_list<dimension> sizes, element e = element::float64) {
-    dimensions d;
-    for (dimension const n : sizes) d.size[d.rank++] = n;
+  extend::symbol shaped(std::initializer_list<extend::dimension> sizes, element e = element::float64) {
+    extend::dimensions d;
+    for (extend::dimension const n : sizes) d.size[d.rank++] = n;
     return b.symbol_of(e, b.shape(d));
   }
-  term at(symbol t) { return {&b, t}; }
+  term at(extend::symbol t) { return {&b, t}; }
 };
 
-std::int64_t elements(graph_view const& g, symbol t) { return reference::count(g.shape(t)); }
-std::int64_t bytes_saved(graph_view const& g, array<saved_value> const& saved) {
+std::int64_t elements(extend::graph_view const& g, extend::symbol t) { return reference::count(g.shape(t)); }
+std::int64_t bytes_saved(extend::graph_view const& g, detail::array<detail::saved_value> const& saved) {
   std::int64_t sum = 0;
-  for (saved_value const& v : saved) sum += v.bytes(elements(g, v.of));
+  for (detail::saved_value const& v : saved) sum += v.bytes(elements(g, v.of));
   return sum;
 }
 
@@ -66,7 +66,7 @@ struct memory {
   element type;
   std::int64_t count;
   std::shared_ptr<unsigned char[]> bytes;
-  memory(graph_view const& g, symbol t)
+  memory(extend::graph_view const& g, extend::symbol t)
       : type(g.tensors[t].type), count(elements(g, t)),
         bytes(new unsigned char[static_cast<std::size_t>(count) * 8 + 8]()) {}
   template <class T> T* as() const { return reinterpret_cast<T*>(bytes.get()); }
@@ -83,14 +83,14 @@ struct memory {
     return {};
   }
 };
-std::vector<memory> run(graph_view const& g, std::vector<memory> const& in) {
+std::vector<memory> run(extend::graph_view const& g, std::vector<memory> const& in) {
   std::vector<memory> out;
-  std::vector<elements_in> from;
-  std::vector<elements_out> to;
-  for (memory const& m : in) from.push_back(m.any<elements_in>());
+  std::vector<detail::elements_in> from;
+  std::vector<detail::elements_out> to;
+  for (memory const& m : in) from.push_back(m.any<detail::elements_in>());
   for (int k = 0; k < g.output_count(); ++k) {
     out.emplace_back(g, g.output(k));
-    to.push_back(out.back().any<elements_out>());
+    to.push_back(out.back().any<detail::elements_out>());
   }
   REQUIRE(evaluate(g, nullptr, from.data(), to.data()).ok());
   return out;
@@ -101,7 +101,7 @@ bool equal(memory const& a, memory const& b) {
 }
 
 /// Whether both parts, one after the other, give what the whole gives, in every bit.
-void check_parts(joint_graph const& j, array<saved_value> const& saved, reference::dice& d) {
+void check_parts(detail::joint_graph const& j, detail::array<detail::saved_value> const& saved, reference::dice& d) {
   std::vector<memory> in, first, second;
   for (int k = 0; k < j.g.input_count(); ++k) {
     in.emplace_back(j.g, j.g.input(k));
@@ -121,7 +121,7 @@ void check_parts(joint_graph const& j, array<saved_value> const& saved, referenc
   for (std::size_t k = 0; k < dx.size(); ++k) REQUIRE(equal(dx[k], whole[unsigned(j.outputs) + k]));
 }
 
-int count_of(graph_view const& g, operation const* op) {
+int count_of(extend::graph_view const& g, operation const* op) {
   int n = 0;
   for (std::int32_t i = 0; i < g.node_count; ++i) n += g.nodes[i].op == op;
   return n;
@@ -169,22 +169,22 @@ TEST_CASE("Both parts of a split graph give the bits of the whole, on random gra
   for (int trial = 0; trial < 300; ++trial) {
     joint j;
     reference::random_graph(j.b, d, 10 + d.below(50), d.below(2) == 0);
-    graph_view const g = j.b.get();
-    std::vector<symbol> in, out;
+    extend::graph_view const g = j.b.get();
+    std::vector<extend::symbol> in, out;
     for (int k = 0; k < g.input_count(); ++k) in.push_back(g.input(k));
     for (int k = 0; k < g.output_count(); ++k) out.push_back(g.output(k));
     j.differentiate(in, out, in);
-    joint_graph const of = d.below(2) == 0 ? j.plain() : j.simplified();
+    detail::joint_graph const of = d.below(2) == 0 ? j.plain() : j.simplified();
     check_parts(of, choose_saved(of), d);
-    array<saved_value> const saved = choose_saved(of, {.fewest_bytes = true});
+    detail::array<detail::saved_value> const saved = choose_saved(of, {.fewest_bytes = true});
     check_parts(of, saved, d);
     for (int which = 0; which < 3; ++which) {
-      array<saved_value> const other = choose_saved(of, {(which & 1) != 0, (which & 2) != 0});
+      detail::array<detail::saved_value> const other = choose_saved(of, {(which & 1) != 0, (which & 2) != 0});
       check_parts(of, other, d);
       CHECK(bytes_saved(of.g, saved) <= bytes_saved(of.g, other));
       if (which == 0) as_read += bytes_saved(of.g, other);
     }
-    array<saved_value> const quick = detail::saving(of, {}).choose(true);
+    detail::array<detail::saved_value> const quick = detail::saving(of, {}).choose(true);
     check_parts(of, quick, d);
     CHECK(bytes_saved(of.g, saved) <= bytes_saved(of.g, quick));
     CHECK(bytes_saved(of.g, quick) <= bytes_saved(of.g, choose_saved(of, {false, false})));
@@ -199,9 +199,9 @@ TEST_CASE("Both parts of a split graph give the bits of the whole, on random gra
 namespace {
 
 /// The fewest bytes by trying all sets of values.
-std::int64_t fewest_bytes(joint_graph const& j) {
-  graph_view const& g = j.g;
-  array<bool> late(g.tensor_count), early(g.tensor_count), live(g.tensor_count), read(g.tensor_count);
+std::int64_t fewest_bytes(detail::joint_graph const& j) {
+  extend::graph_view const& g = j.g;
+  detail::array<bool> late(g.tensor_count), early(g.tensor_count), live(g.tensor_count), read(g.tensor_count);
   for (int k = 0; k < g.input_count(); ++k) (k < j.inputs ? early : late)[g.input(k)] = true;
   for (int k = 0; k < g.output_count(); ++k) (k < j.outputs ? early : live)[g.output(k)] = true;
   for (std::int32_t i = 0; i < g.node_count; ++i)
@@ -209,19 +209,19 @@ std::int64_t fewest_bytes(joint_graph const& j) {
       if (late[g.operand(g.nodes[i], k)]) late[g.result(g.nodes[i])] = true;
   for (std::int32_t i = g.node_count; i-- > 0;)
     for (int k = 0; k < g.nodes[i].operand_count; ++k) {
-      symbol const y = g.result(g.nodes[i]), x = g.operand(g.nodes[i], k);
+      extend::symbol const y = g.result(g.nodes[i]), x = g.operand(g.nodes[i], k);
       early[x] = early[x] || early[y];
       if (!live[y] || !late[y]) continue;
       live[x] = true;
       read[x] = read[x] || !late[x];
     }
-  std::vector<symbol> candidates;
-  for (symbol t = 0; t < g.tensor_count; ++t)
+  std::vector<extend::symbol> candidates;
+  for (extend::symbol t = 0; t < g.tensor_count; ++t)
     if (!late[t] && (g.producer(t) == nullptr || g.producer(t)->operand_count > 0)) candidates.push_back(t);
   REQUIRE(candidates.size() <= 16);
   std::int64_t least = INT64_MAX;
   for (unsigned set = 0; set < 1u << candidates.size(); ++set) {
-    array<bool> there(g.tensor_count);
+    detail::array<bool> there(g.tensor_count);
     std::int64_t bytes = 0;
     for (unsigned k = 0; k < candidates.size(); ++k)
       if ((set >> k & 1) != 0) {
@@ -230,13 +230,13 @@ std::int64_t fewest_bytes(joint_graph const& j) {
       }
     if (bytes >= least) continue;
     for (std::int32_t i = 0; i < g.node_count; ++i) {
-      node const& n = g.nodes[i];
+      extend::node const& n = g.nodes[i];
       bool all = !early[g.result(n)] || n.op != info_of<op::matmul>();
       for (int k = 0; k < n.operand_count; ++k) all = all && there[g.operand(n, k)];
       if (all) there[g.result(n)] = true;
     }
     bool enough = true;
-    for (symbol t = 0; t < g.tensor_count; ++t) enough = enough && (!read[t] || there[t]);
+    for (extend::symbol t = 0; t < g.tensor_count; ++t) enough = enough && (!read[t] || there[t]);
     if (enough) least = bytes;
   }
   return least;
@@ -250,7 +250,7 @@ TEST_CASE("No set of saved values of a small graph takes fewer bytes than the ch
   int compared = 0;
   for (int trial = 0; trial < 500; ++trial) {
     joint j;
-    symbol const a = j.shaped({4, 4}), b = j.shaped({4, 4});
+    extend::symbol const a = j.shaped({4, 4}), b = j.shaped({4, 4});
     std::vector<term> pool{j.at(a), j.at(b)};
     for (int k = 0, n = 2 + d.below(4); k < n; ++k) {
       term const x = pool[static_cast<std::size_t>(d.below(static_cast<int>(pool.size())))], y = pool.back();
@@ -265,14 +265,14 @@ TEST_CASE("No set of saved values of a small graph takes fewer bytes than the ch
       }
     }
     j.differentiate({a, b}, {pool.back().id}, {a, b});
-    joint_graph const of = j.plain();
-    array<saved_value> const saved = choose_saved(of, {.fewest_bytes = true});
+    detail::joint_graph const of = j.plain();
+    detail::array<detail::saved_value> const saved = choose_saved(of, {.fewest_bytes = true});
     int candidates = 2;
     {
-      array<bool> late(of.g.tensor_count);
+      detail::array<bool> late(of.g.tensor_count);
       late[of.g.input(2)] = true;
       for (std::int32_t i = 0; i < of.g.node_count; ++i) {
-        node const& n = of.g.nodes[i];
+        extend::node const& n = of.g.nodes[i];
         for (int k = 0; k < n.operand_count; ++k)
           if (late[of.g.operand(n, k)]) late[of.g.result(n)] = true;
         candidates += n.operand_count > 0 && !late[of.g.result(n)];
@@ -300,21 +300,21 @@ TEST_CASE("Loops, branches and views are split with equal bits: records of loops
     reference::nest<reference::nest_in_graph> nested(seed, 1 + static_cast<int>(seed % 3), elements,
                                                      element::float64, at, 0);
     joint j;
-    std::vector<symbol> const in(nested.x, nested.x + reference::nest_slots);
-    std::vector<symbol> const out{graph_view(nested.b.get()).output(0)};
-    j.b = static_cast<builder&&>(nested.b);
+    std::vector<extend::symbol> const in(nested.x, nested.x + reference::nest_slots);
+    std::vector<extend::symbol> const out{extend::graph_view(nested.b.get()).output(0)};
+    j.b = static_cast<extend::builder&&>(nested.b);
     j.differentiate(in, out, in);
-    if (!in_order(j.b.get())) {
-      ordering const order = order_of(j.b.get());
+    if (!detail::in_order(j.b.get())) {
+      detail::ordering const order = detail::order_of(j.b.get());
       REQUIRE(order);
-      j.b = builder(reordered(j.b.get(), order));
+      j.b = extend::builder(reordered(j.b.get(), order));
     }
-    joint_graph const of = j.simplified();
-    array<saved_value> const saved = choose_saved(of, {.records = false});
-    for (saved_value const& v : saved) REQUIRE(of.g.tensors[v.of].depth == 0);
+    detail::joint_graph const of = j.simplified();
+    detail::array<detail::saved_value> const saved = choose_saved(of, {.records = false});
+    for (detail::saved_value const& v : saved) REQUIRE(of.g.tensors[v.of].depth == 0);
     check_parts(of, saved, d);
     with_loops += of.g.region_count > 1;
-    auto const loops = [&](array<saved_value> const& some) {
+    auto const loops = [&](detail::array<detail::saved_value> const& some) {
       return count_of(forward_part(of, some), info_of<op::loop>()) +
              count_of(backward_part(of, some), info_of<op::loop>());
     };
@@ -327,14 +327,14 @@ TEST_CASE("Loops, branches and views are split with equal bits: records of loops
 }
 
 TEST_CASE("A product saves both factors, and a tensor with a false mask is not an input of the gradient") {
-  for (dimension const n : {42, 7}) {
+  for (extend::dimension const n : {42, 7}) {
     joint j;
-    symbol const a = j.shaped({n}), b = j.shaped({n});
+    extend::symbol const a = j.shaped({n}), b = j.shaped({n});
     j.differentiate({a, b}, {(j.at(a) * j.at(b)).id}, {a, b});
-    array<saved_value> const saved = choose_saved(j.plain(), {false, false});
-    gradient_needs const need = needs_of(j.plain(), saved);
+    detail::array<detail::saved_value> const saved = choose_saved(j.plain(), {false, false});
+    detail::gradient_needs const need = needs_of(j.plain(), saved);
     CHECK((need.inputs[0] && need.inputs[1] && !need.outputs[0] && need.cotangents[0] && need.others == 0));
-    CHECK(graph_view(backward_part(j.plain(), saved)).output_count() == 2);
+    CHECK(extend::graph_view(backward_part(j.plain(), saved)).output_count() == 2);
     CHECK(bytes_saved(j.b.get(), saved) == 16 * n);
   }
 }
@@ -342,9 +342,9 @@ TEST_CASE("A product saves both factors, and a tensor with a false mask is not a
 TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid their outputs") {
   auto const needs = [](auto f) {
     joint j;
-    symbol const x = j.shaped({5});
+    extend::symbol const x = j.shaped({5});
     j.differentiate({x}, {f(j.at(x)).id}, {x});
-    gradient_needs const n = needs_of(j.plain(), choose_saved(j.plain(), {false, false}));
+    detail::gradient_needs const n = needs_of(j.plain(), choose_saved(j.plain(), {false, false}));
     CHECK(n.others == 0);
     return (n.inputs[0] ? 100 : 0) + (n.outputs[0] ? 10 : 0) + (n.cotangents[0] ? 1 : 0);
   };
@@ -361,12 +361,12 @@ TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid their 
 }
 
 TEST_CASE("An addition that broadcasts saves nothing") {
-  for (dimension const rows : {5, 9}) {
+  for (extend::dimension const rows : {5, 9}) {
     joint j;
-    symbol const a = j.shaped({42}), b = j.shaped({rows, 42});
+    extend::symbol const a = j.shaped({42}), b = j.shaped({rows, 42});
     j.differentiate({a, b}, {(j.at(a) + j.at(b)).id}, {a, b});
     CHECK(choose_saved(j.plain()).size() == 0);
-    gradient_needs const need = needs_of(j.plain(), choose_saved(j.plain(), {false, false}));
+    detail::gradient_needs const need = needs_of(j.plain(), choose_saved(j.plain(), {false, false}));
     CHECK((!need.inputs[0] && !need.inputs[1] && !need.outputs[0] && need.cotangents[0] && need.others == 0));
     reference::dice d(3);
     check_parts(j.plain(), choose_saved(j.plain()), d);
@@ -377,36 +377,36 @@ TEST_CASE("Smaller equivalents are saved: masks as bits, means, positions as nar
   reference::dice d(5);
   SECTION("relu before a sum: one bit an element") {
     joint j;
-    symbol const x = j.shaped({100});
+    extend::symbol const x = j.shaped({100});
     term const y = extend::sum(extend::apply<op::relu>(j.at(x)), 1);
     j.differentiate({x}, {y.id}, {x});
-    array<saved_value> const saved = choose_saved(j.plain());
+    detail::array<detail::saved_value> const saved = choose_saved(j.plain());
     REQUIRE(saved.size() == 1);
     CHECK((saved[0].moved && saved[0].bits == 1 && bytes_saved(j.b.get(), saved) == 13));
     check_parts(j.plain(), saved, d);
   }
   SECTION("the square of a mean: one number") {
     joint j;
-    symbol const x = j.shaped({64});
+    extend::symbol const x = j.shaped({64});
     j.differentiate({x}, {extend::apply<op::square>(extend::mean(j.at(x), 1)).id}, {x});
     CHECK(bytes_saved(j.b.get(), choose_saved(j.plain())) == 8);
     check_parts(j.plain(), choose_saved(j.plain()), d);
   }
   SECTION("a chain of cheap operations: the operand is saved, and all values are rematerialized") {
     joint j;
-    symbol const x = j.shaped({64});
+    extend::symbol const x = j.shaped({64});
     term y = j.at(x);
     for (int k = 0; k < 10; ++k) y = extend::apply<op::tanh>(y * 1.5);
     j.differentiate({x}, {extend::sum(y, 1).id}, {x});
-    saving_options const small{.fewest_bytes = true};
+    detail::saving_options const small{.fewest_bytes = true};
     CHECK(bytes_saved(j.b.get(), choose_saved(j.plain(), small)) == 64 * 8);
     CHECK(bytes_saved(j.b.get(), choose_saved(j.plain(), {true, false})) == 10 * 64 * 8);
     check_parts(j.plain(), choose_saved(j.plain(), small), d);
   }
   SECTION("a chain of functions: small tensors are saved, since computing them again takes longer; of large ones the operand") {
-    for (dimension const n : {1, 64, 100000}) {
+    for (extend::dimension const n : {1, 64, 100000}) {
       joint j;
-      symbol const x = j.shaped({n});
+      extend::symbol const x = j.shaped({n});
       term y = j.at(x);
       for (int k = 0; k < 10; ++k) y = extend::apply<op::tanh>(y * 1.5);
       j.differentiate({x}, {extend::sum(y, 1).id}, {x});
@@ -415,12 +415,12 @@ TEST_CASE("Smaller equivalents are saved: masks as bits, means, positions as nar
   }
   SECTION("matrix products run once") {
     joint j;
-    symbol const x = j.shaped({8, 8}), w = j.shaped({8, 8}), v = j.shaped({8, 8});
+    extend::symbol const x = j.shaped({8, 8}), w = j.shaped({8, 8}), v = j.shaped({8, 8});
     term const h = extend::apply<op::tanh>(extend::matmul(j.at(x), j.at(w)));
     j.differentiate({x, w, v}, {extend::matmul(h, j.at(v)).id}, {w, v});
-    array<saved_value> const saved = choose_saved(j.simplified());
+    detail::array<detail::saved_value> const saved = choose_saved(j.simplified());
     CHECK(bytes_saved(j.simple, saved) == 3 * 64 * 8); // x, tanh, v
-    joint_graph const of{j.simple, j.inputs, j.cotangents, j.outputs};
+    detail::joint_graph const of{j.simple, j.inputs, j.cotangents, j.outputs};
     CHECK(count_of(forward_part(of, saved), info_of<op::matmul>()) == 2);
     CHECK(count_of(backward_part(of, saved), info_of<op::matmul>()) == 3);
     CHECK(count_of(backward_part(of, saved), info_of<op::tanh>()) == 0);
@@ -428,12 +428,12 @@ TEST_CASE("Smaller equivalents are saved: masks as bits, means, positions as nar
   }
   SECTION("positions of 10 classes: 8 bits") {
     joint j;
-    symbol const x = j.shaped({100, 10}), w = j.shaped({10, 3});
-    symbol const at = j.b.push(info_of<op::arg_max>(), {x}, {1});
+    extend::symbol const x = j.shaped({100, 10}), w = j.shaped({10, 3});
+    extend::symbol const at = j.b.push(info_of<op::arg_max>(), {x}, {1});
     REQUIRE(j.b.failed().why == nullptr);
     term const row{&j.b, j.b.push(info_of<op::gather>(), {w, at})};
     j.differentiate({x, w}, {row.id}, {w});
-    array<saved_value> const saved = choose_saved(j.plain());
+    detail::array<detail::saved_value> const saved = choose_saved(j.plain());
     REQUIRE(saved.size() == 1);
     CHECK((saved[0].bits == 8 && bytes_saved(j.b.get(), saved) == 100));
     check_parts(j.plain(), saved, d);

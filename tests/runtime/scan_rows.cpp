@@ -183,7 +183,7 @@ template <class P> void interpreters_agree(std::vector<double> const& at) {
   ct::interpreter const p(P::graph);
   if (p.failed().why != nullptr) FAIL(p.failed().why->text);
   std::vector<double> const expected = nest_runs::evaluated_element_by_element(P::graph, p, at);
-  ct::tape record;
+  ct::detail::tape record;
   for (int run = 0; run < 2; ++run) {
     std::vector<double> const found = nest_runs::interpreted(p, at, record);
     REQUIRE(found.size() == expected.size());

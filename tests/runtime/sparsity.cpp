@@ -18,15 +18,15 @@ namespace {
 
 /// One operation that moves, joins or adds elements, all with positive derivatives, so that no element vanishes by chance.
 class mover {
-  builder& b_;
+  extend::builder& b_;
   reference::dice& d_;
   std::vector<term> pool_;
 
-  std::int32_t shape(dimensions const& d) { return b_.shape(d); }
+  std::int32_t shape(extend::dimensions const& d) { return b_.shape(d); }
   term any() { return pool_[static_cast<std::size_t>(d_.below(static_cast<int>(pool_.size())))]; }
 
 public:
-  mover(builder& b, reference::dice& d, term x) : b_(b), d_(d), pool_{x} {}
+  mover(extend::builder& b, reference::dice& d, term x) : b_(b), d_(d), pool_{x} {}
   term last() const { return pool_.back(); }
   void add() {
     term const x = d_.below(3) == 0 ? any() : pool_.back(), y = moved(x);
@@ -35,7 +35,7 @@ public:
 
 private:
   term moved(term x) {
-    dimensions const d = x.dims();
+    extend::dimensions const d = x.dims();
     int const axis = d.rank == 0 ? 0 : d_.below(d.rank);
     switch (d_.below(d.rank == 0 ? 3 : 12)) {
     case 0: return extend::apply<op::exp>(x * 0.01);
@@ -45,7 +45,7 @@ private:
     }
     case 2: { // repeated along a new axis
       if (d.rank > 3) return x + 1;
-      dimensions to = d;
+      extend::dimensions to = d;
       int const at = d_.below(d.rank + 1);
       for (int a = to.rank++; a > at; --a) to.size[a] = to.size[a - 1];
       to.size[at] = 1 + d_.below(3);
@@ -54,7 +54,7 @@ private:
     case 3:
     case 4: { // every second, or third, also backwards
       std::int64_t window[2 * max_rank]{};
-      dimensions to = d;
+      extend::dimensions to = d;
       for (int a = 0; a < d.rank; ++a) window[2 * a + 1] = 1;
       std::int64_t const n = d.size[axis], by = 1 + d_.below(3);
       if (n < 2) return x * 2;
@@ -67,7 +67,7 @@ private:
     }
     case 5: { // between zeros
       std::int64_t window[2 * max_rank]{};
-      dimensions to = d;
+      extend::dimensions to = d;
       for (int a = 0; a < d.rank; ++a) window[2 * a + 1] = 1;
       std::int64_t const by = 1 + d_.below(2), before = d_.below(3);
       window[2 * axis] = before;
@@ -83,7 +83,7 @@ private:
     case 7:
     case 8: { // another shape
       std::int64_t n = b_.count(d);
-      dimensions to;
+      extend::dimensions to;
       while (to.rank < 3 && n > 1) {
         std::int64_t const by = n % 2 == 0 && d_.below(2) == 0 ? 2 : n % 3 == 0 ? 3 : n % 4 == 0 ? 4 : n;
         to.size[to.rank++] = by;
@@ -95,7 +95,7 @@ private:
     case 9: return extend::sum(x, 1u << axis, d_.below(2) == 0);
     case 10: { // joined with itself or another
       term const y = any();
-      dimensions const e = y.dims();
+      extend::dimensions const e = y.dims();
       bool fits = e.rank == d.rank;
       for (int a = 0; a < d.rank && fits; ++a) fits = a == axis || e.size[a] == d.size[a];
       term const parts[2]{x, fits ? y : x * 3};
@@ -117,17 +117,17 @@ TEST_CASE("patterns hold all elements of a Jacobian, and no others") {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);
     reference::dice d(seed + 3);
-    builder b;
-    dimensions const from = seed % 3 == 0 ? dimensions{1, {12}} : seed % 3 == 1 ? dimensions{2, {4, 3}} : dimensions{3, {2, 3, 2}};
-    symbol const x = b.symbol_of(element::float64, b.shape(from)), dx = b.symbol_of(element::float64, b.shape(from));
-    symbol const inputs[2]{x, dx};
+    extend::builder b;
+    extend::dimensions const from = seed % 3 == 0 ? extend::dimensions{1, {12}} : seed % 3 == 1 ? extend::dimensions{2, {4, 3}} : extend::dimensions{3, {2, 3, 2}};
+    extend::symbol const x = b.symbol_of(element::float64, b.shape(from)), dx = b.symbol_of(element::float64, b.shape(from));
+    extend::symbol const inputs[2]{x, dx};
     b.set_inputs(inputs, 2);
     mover m(b, d, {&b, x});
     for (int k = 3 + d.below(8); k > 0; --k) m.add();
-    symbol const y = m.last().id;
+    extend::symbol const y = m.last().id;
     b.set_outputs(&y, 1);
     REQUIRE(b.failed().why == nullptr);
-    dimensions const shape = b.dims(y);
+    extend::dimensions const shape = b.dims(y);
     int const rows = static_cast<int>(b.count(shape));
     detail::dependences const all(b.get(), y, x);
     double const most = elements_of(all.groups().data(), all.groups().size(), shape);
@@ -141,11 +141,11 @@ TEST_CASE("patterns hold all elements of a Jacobian, and no others") {
         REQUIRE((k == starts[static_cast<std::size_t>(r)] || c > columns[static_cast<std::size_t>(k) - 1]));
         has[static_cast<std::size_t>(12 * r + c)] = 1;
       }
-    symbol dy = none;
-    tangents(b, &x, &dx, 1, &y, 1, &dy);
+    extend::symbol dy = extend::none;
+    detail::tangents(b, &x, &dx, 1, &y, 1, &dy);
     REQUIRE(b.failed().why == nullptr);
     int nonzero = 0;
-    if (dy != none) {
+    if (dy != extend::none) {
       b.set_outputs(&dy, 1);
       for (int c = 0; c < 12; ++c) {
         std::vector<double> at(12), unit(12), column(static_cast<std::size_t>(rows));
@@ -153,7 +153,7 @@ TEST_CASE("patterns hold all elements of a Jacobian, and no others") {
         unit[static_cast<std::size_t>(c)] = 1;
         double const* const in[2]{at.data(), unit.data()};
         double* const out[1]{column.data()};
-        REQUIRE(evaluate(b.get(), in, out).ok());
+        REQUIRE(detail::evaluate(b.get(), in, out).ok());
         for (int r = 0; r < rows; ++r) {
           if (column[static_cast<std::size_t>(r)] == 0) continue;
           ++nonzero;
@@ -171,14 +171,14 @@ TEST_CASE("patterns hold all elements of a Jacobian, and no others") {
 }
 
 TEST_CASE("a value of too many groups counts as dense") {
-  builder b;
-  symbol const x = b.symbol_of(element::float64, b.shape({1, {20}})), at = b.symbol_of(element::int64, b.shape({1, {20}}));
-  symbol const inputs[2]{x, at};
+  extend::builder b;
+  extend::symbol const x = b.symbol_of(element::float64, b.shape({1, {20}})), at = b.symbol_of(element::int64, b.shape({1, {20}}));
+  extend::symbol const inputs[2]{x, at};
   b.set_inputs(inputs, 2);
   term const y = extend::gather({&b, x}, {&b, at});
   b.set_outputs(&y.id, 1);
   REQUIRE(b.failed().why == nullptr);
-  detail::known_numbers const squares{nullptr, [](void const*, symbol, array<std::int64_t>& all) {
+  detail::known_numbers const squares{nullptr, [](void const*, extend::symbol, detail::array<std::int64_t>& all) {
     for (int k = 0; k < 20; ++k) all.push(k * k % 20);
     return true;
   }};
@@ -204,11 +204,11 @@ TEST_CASE("columns of one color share no row") {
     std::vector<std::int32_t> turned(static_cast<std::size_t>(columns) + 1), rows_of(of.size() + 1), colors(static_cast<std::size_t>(columns) + 1), back(starts.size()),
         again(of.size() + 1);
     of.push_back(0);
-    transpose_pattern(starts.data(), of.data(), rows, columns, turned.data(), rows_of.data());
-    transpose_pattern(turned.data(), rows_of.data(), columns, rows, back.data(), again.data());
+    detail::transpose_pattern(starts.data(), of.data(), rows, columns, turned.data(), rows_of.data());
+    detail::transpose_pattern(turned.data(), rows_of.data(), columns, rows, back.data(), again.data());
     CHECK(back == starts);
-    int const count = color_columns(starts.data(), of.data(), turned.data(), rows_of.data(), columns, colors.data());
-    CHECK(count >= longest_row(starts.data(), rows));
+    int const count = detail::color_columns(starts.data(), of.data(), turned.data(), rows_of.data(), columns, colors.data());
+    CHECK(count >= detail::longest_row(starts.data(), rows));
     for (int r = 0; r < rows; ++r) {
       std::vector<char> seen(static_cast<std::size_t>(columns) + 1);
       for (std::int32_t k = starts[static_cast<std::size_t>(r)]; k < starts[static_cast<std::size_t>(r) + 1]; ++k) {

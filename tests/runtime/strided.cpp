@@ -66,8 +66,8 @@ TEST_CASE("types with the members of mdspan are arguments and results") {
   auto memory = counted<double>(12);
   std::vector<double> to(12);
   small_mdspan<double const> const left{memory.data(), {2, 3}, {1, 2}}, right{memory.data(), {2, 3}, {3, 1}};
-  STATIC_REQUIRE(ct::argument_type<small_mdspan<double const>>);
-  STATIC_REQUIRE(!ct::argument_type<small_mdspan<char>>);
+  STATIC_REQUIRE(ct::detail::argument_type<small_mdspan<double const>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<small_mdspan<char>>);
   for (auto const& x : {left, right}) {
     auto const g = ct::grad([](auto a) { return ct::sum(ct::square(a)); })(x);
     for (std::size_t i = 0; i < 2; ++i)

@@ -357,7 +357,7 @@ TEST_CASE("a hint stays with its operation in walks, copies and drawings, and pr
     copy.b.set_inputs(copy.inputs.data(), static_cast<int>(copy.inputs.size()));
     copy.b.set_outputs(&y.id, 1);
     int found = 0;
-    for (ct::node const& n : ct::simplify(copy.b.get()).nodes) found += n.op == ct::info_of<ct::op::tanh>();
+    for (ct::extend::node const& n : ct::detail::simplify(copy.b.get()).nodes) found += n.op == ct::info_of<ct::op::tanh>();
     return found;
   };
   CHECK(left() == 2);

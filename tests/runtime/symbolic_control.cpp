@@ -217,7 +217,7 @@ TEST_CASE("the reverse of a loop is a loop that owns its sub-graph; it is absent
   (void)g.s.backward({g.u}, {g.v});
   REQUIRE(loops().size() == 1);
   auto const forward = g.s.graph(loops()[0]);
-  CHECK(forward.peer() == ct::none);
+  CHECK(forward.peer() == ct::extend::none);
   auto const xy = forward.find_tensor("xy"), x = forward.resolve(g.x);
   CHECK_FALSE(forward.is_taped(x));
   (void)g.s.backward({g.u}, {g.y});

@@ -20,8 +20,8 @@
 namespace {
 
 namespace ct = cotangent;
-using ct::checkpoints;
-using ct::tape_options;
+using ct::detail::checkpoints;
+using ct::detail::tape_options;
 using ct::dynamic::expr;
 
 struct outcome {
@@ -246,7 +246,7 @@ outcome nested(std::uint64_t seed, int orders, tape_options const& options, std:
   for (int k = 0; k < p.output_count(); ++k)
     to.push_back(out.emplace_back(static_cast<std::size_t>(p.output_elements(k)), -7).data());
   dynamic::detail::block memory(static_cast<std::size_t>(p.workspace_bytes() + 64));
-  ct::tape kept;
+  ct::detail::tape kept;
   REQUIRE(p.run(from.data(), to.data(), memory.data(), &kept) == status::ok);
   for (auto const& y : out) r.all.insert(r.all.end(), y.begin(), y.end());
   r.tape = kept.bytes();

@@ -69,27 +69,27 @@ template <> struct cotangent::extend::memory<grid> {
 };
 
 TEST_CASE("only contiguous ranges, and types that tell how their elements lie, are arguments") {
-  STATIC_REQUIRE(ct::argument_type<std::vector<double>>);
-  STATIC_REQUIRE(ct::argument_type<std::span<float const, 3>>);
-  STATIC_REQUIRE(ct::argument_type<std::array<std::array<double, 2>, 3>>);
-  STATIC_REQUIRE(ct::argument_type<std::vector<std::array<double, 2>>>);
-  STATIC_REQUIRE(ct::argument_type<grid>);
-  STATIC_REQUIRE(!ct::argument_type<strided>);
-  STATIC_REQUIRE(!ct::argument_type<walked>);
-  STATIC_REQUIRE(!ct::argument_type<std::vector<bool>>);
+  STATIC_REQUIRE(ct::detail::argument_type<std::vector<double>>);
+  STATIC_REQUIRE(ct::detail::argument_type<std::span<float const, 3>>);
+  STATIC_REQUIRE(ct::detail::argument_type<std::array<std::array<double, 2>, 3>>);
+  STATIC_REQUIRE(ct::detail::argument_type<std::vector<std::array<double, 2>>>);
+  STATIC_REQUIRE(ct::detail::argument_type<grid>);
+  STATIC_REQUIRE(!ct::detail::argument_type<strided>);
+  STATIC_REQUIRE(!ct::detail::argument_type<walked>);
+  STATIC_REQUIRE(!ct::detail::argument_type<std::vector<bool>>);
 }
 
 #if __has_include(<eigen3/Eigen/Core>)
 TEST_CASE("no type of Eigen is an argument, but a view of its data() is") {
   using Eigen::Dynamic;
   using row_major = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
-  STATIC_REQUIRE(!ct::argument_type<Eigen::VectorXd>);
-  STATIC_REQUIRE(!ct::argument_type<Eigen::Matrix3d>);
-  STATIC_REQUIRE(!ct::argument_type<Eigen::ArrayXXf>);
-  STATIC_REQUIRE(!ct::argument_type<row_major>);
-  STATIC_REQUIRE(!ct::argument_type<Eigen::Block<Eigen::MatrixXd, 1>>);
-  STATIC_REQUIRE(!ct::argument_type<Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<2>>>);
-  STATIC_REQUIRE(!ct::argument_type<std::vector<Eigen::Vector3d>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<Eigen::VectorXd>);
+  STATIC_REQUIRE(!ct::detail::argument_type<Eigen::Matrix3d>);
+  STATIC_REQUIRE(!ct::detail::argument_type<Eigen::ArrayXXf>);
+  STATIC_REQUIRE(!ct::detail::argument_type<row_major>);
+  STATIC_REQUIRE(!ct::detail::argument_type<Eigen::Block<Eigen::MatrixXd, 1>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<2>>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<std::vector<Eigen::Vector3d>>);
 
   Eigen::MatrixXd m(2, 3);
   m << 1, 2, 3, 4, 5, 6;
@@ -170,18 +170,18 @@ TEST_CASE("a null view has no elements") {
 }
 
 TEST_CASE("an argument's extents without a name are called after its position") {
-  using vector = ct::argument_traits<std::vector<double>, 2>;
+  using vector = ct::detail::argument_traits<std::vector<double>, 2>;
   STATIC_REQUIRE(std::same_as<vector::view_type, ct::view<double const, "?2">>);
-  using span = ct::argument_traits<std::span<float const, 5>, 1>;
+  using span = ct::detail::argument_traits<std::span<float const, 5>, 1>;
   STATIC_REQUIRE(std::same_as<span::view_type, ct::view<float const, 5>>);
-  using rows = ct::argument_traits<std::vector<std::array<float, 3>>, 1>;
+  using rows = ct::detail::argument_traits<std::vector<std::array<float, 3>>, 1>;
   STATIC_REQUIRE(std::same_as<rows::view_type, ct::view<float const, "?1", 3>>);
-  using tensor = ct::argument_traits<ct::tensor<std::int32_t, "n", 5>, 0>;
+  using tensor = ct::detail::argument_traits<ct::tensor<std::int32_t, "n", 5>, 0>;
   STATIC_REQUIRE(std::same_as<tensor::view_type, ct::view<std::int32_t const, "n", 5>>);
-  STATIC_REQUIRE(std::same_as<ct::argument_traits<double, 0>::view_type, ct::view<double const>>);
-  STATIC_REQUIRE(!ct::argument_type<std::vector<bool>>);
-  STATIC_REQUIRE(!ct::argument_type<std::vector<std::vector<double>>>);
-  STATIC_REQUIRE(!ct::argument_type<char const*>);
+  STATIC_REQUIRE(std::same_as<ct::detail::argument_traits<double, 0>::view_type, ct::view<double const>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<std::vector<bool>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<std::vector<std::vector<double>>>);
+  STATIC_REQUIRE(!ct::detail::argument_type<char const*>);
 
   std::vector<double> const v{1, 2, 3};
   std::int64_t size = 0;
@@ -193,7 +193,7 @@ TEST_CASE("an argument's extents without a name are called after its position") 
 
 TEST_CASE("a user's type defines how its memory is viewed") {
   grid g{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3};
-  using traits = ct::argument_traits<grid, 4>;
+  using traits = ct::detail::argument_traits<grid, 4>;
   STATIC_REQUIRE(std::same_as<traits::view_type, ct::view<float const, "?4", "?4b", 2>>);
   CHECK(traits::view_of(g)(2, 1, 1) == 12);
   ct::view<float, "n", "m", 2> x(g);
@@ -202,14 +202,14 @@ TEST_CASE("a user's type defines how its memory is viewed") {
 }
 
 TEST_CASE("names are bound over several arguments, and formulas are compared once all names are known") {
-  ct::bindings known;
+  ct::detail::bindings known;
   std::int64_t const first[]{12, 3}, second[]{4}, third[]{5};
-  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first).failed == ct::axis_fit::nothing);
-  CHECK(ct::bind_axes(known, ct::shape_of<"n">, second).failed == ct::axis_fit::nothing);
-  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first, true).failed == ct::axis_fit::nothing);
-  CHECK(ct::bind_axes(known, ct::shape_of<"n">, third).wanted == 4);
+  CHECK(ct::detail::bind_axes(known, ct::shape_of<"3*n", 3>, first).failed == ct::detail::axis_fit::nothing);
+  CHECK(ct::detail::bind_axes(known, ct::shape_of<"n">, second).failed == ct::detail::axis_fit::nothing);
+  CHECK(ct::detail::bind_axes(known, ct::shape_of<"3*n", 3>, first, true).failed == ct::detail::axis_fit::nothing);
+  CHECK(ct::detail::bind_axes(known, ct::shape_of<"n">, third).wanted == 4);
   std::int64_t const wrong[]{13, 3};
-  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, wrong, true).wanted == 12);
+  CHECK(ct::detail::bind_axes(known, ct::shape_of<"3*n", 3>, wrong, true).wanted == 12);
 }
 
 #if COTANGENT_EXCEPTIONS

@@ -23,79 +23,79 @@ namespace {
 
 /// A graph under test: its inputs, the symbols asked for, and its outputs.
 struct bench {
-  builder b;
-  std::vector<symbol> inputs;
-  array<reference::values> given;
+  extend::builder b;
+  std::vector<extend::symbol> inputs;
+  detail::array<reference::values> given;
 
   term input(view_graph::numbers sizes_of_it, std::vector<double> const& v) {
-    symbol const x = tensor(b, sizes_of_it);
+    extend::symbol const x = tensor(b, sizes_of_it);
     reference::values values;
-    for (double d : v) values.push(scalar::of(d));
+    for (double d : v) values.push(extend::scalar::of(d));
     given.push(values);
     inputs.push_back(x);
     b.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
     return {&b, x};
   }
-  term ones(symbol like) { return extend::constant(b, element::float64, b.tensor(like).shape, 1); }
+  term ones(extend::symbol like) { return extend::constant(b, element::float64, b.tensor(like).shape, 1); }
   /// Gradients of the outputs with seeds of one.
-  std::vector<symbol> gradients(std::vector<symbol> const& outputs, std::vector<symbol> const& wrt,
+  std::vector<extend::symbol> gradients(std::vector<extend::symbol> const& outputs, std::vector<extend::symbol> const& wrt,
                                 double seed = 1) {
-    std::vector<symbol> seeds, result(wrt.size());
-    for (symbol y : outputs)
+    std::vector<extend::symbol> seeds, result(wrt.size());
+    for (extend::symbol y : outputs)
       seeds.push_back(extend::constant(b, element::float64, b.tensor(y).shape, seed).id);
-    gradient(b,
+    detail::gradient(b,
              {outputs.data(), seeds.data(), static_cast<int>(outputs.size()), wrt.data(),
               static_cast<int>(wrt.size())},
              result.data());
     CHECK(b.failed().why == nullptr);
-    std::vector<symbol> all = outputs;
+    std::vector<extend::symbol> all = outputs;
     all.insert(all.end(), result.begin(), result.end());
     b.set_outputs(all.data(), static_cast<int>(all.size()));
     verification const v = verify(b.get());
     CHECK(std::string(v.text == nullptr ? "" : v.text) == "");
     return result;
   }
-  std::vector<double> value(symbol t) {
+  std::vector<double> value(extend::symbol t) {
     misuse wrong;
     auto const memory = memory_of(b.get(), given, wrong);
     CHECK(wrong.twice + wrong.cycles == 0);
     std::vector<double> r;
-    for (scalar const& s : memory[t]) r.push_back(s.real);
+    for (extend::scalar const& s : memory[t]) r.push_back(s.real);
     return r;
   }
-  double number(symbol t, unsigned k = 0) { return value(t)[k]; }
+  double number(extend::symbol t, unsigned k = 0) { return value(t)[k]; }
   /// Nodes that outputs need; a chain of elementwise nodes over one shape counts as one, constants not at all.
   int size() const {
-    graph_view const g = b.get();
+    extend::graph_view const g = b.get();
     std::vector<char> needed(unsigned(g.tensor_count)), roots(unsigned(g.tensor_count));
-    auto const need = [&](symbol t) {
-      if (t == none) return;
+    auto const need = [&](extend::symbol t) {
+      if (t == extend::none) return;
       needed[unsigned(t)] = 1;
-      if (g.tensors[t].base != none) roots[unsigned(g.tensors[t].base)] = 1;
+      if (g.tensors[t].base != extend::none) roots[unsigned(g.tensors[t].base)] = 1;
       else roots[unsigned(t)] = 1;
     };
     for (int k = 0; k < g.output_count(); ++k) need(g.output(k));
     int count = 0;
     std::vector<int> group(unsigned(g.node_count), -1);
-    auto const is_elementwise = [](node const& n) {
+    auto const is_elementwise = [](extend::node const& n) {
       return n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::identity;
     };
     std::vector<char> alive(unsigned(g.node_count));
     for (int i = g.node_count - 1; i >= 0; --i) {
-      node const& n = g.nodes[i];
-      symbol const y = g.result(n), root = g.tensors[y].base == none ? y : g.tensors[y].base;
+      extend::node const& n = g.nodes[i];
+      extend::symbol const y = g.result(n), root = g.tensors[y].base == extend::none ? y : g.tensors[y].base;
       if (!needed[unsigned(y)] && !roots[unsigned(root)]) continue;
       alive[unsigned(i)] = 1;
       for (int k = 0; k < n.operand_count; ++k) need(g.operand(n, k));
     }
     for (int i = 0; i < g.node_count; ++i) {
-      node const& n = g.nodes[i];
+      extend::node const& n = g.nodes[i];
       operation_kind const kind = n.op->kind;
       if (!alive[unsigned(i)] || kind == operation_kind::constant || kind == operation_kind::reshape)
         continue;
       bool joined = false;
       for (int k = 0; k < n.operand_count && is_elementwise(n); ++k) {
-        node const* const p = g.producer(g.operand(n, k));
+        extend::node const* const p = g.producer(g.operand(n, k));
         joined = joined || (p != nullptr && is_elementwise(*p) &&
                             g.tensors[g.operand(n, k)].shape == g.tensors[g.result(n)].shape);
       }
@@ -105,7 +105,7 @@ struct bench {
   }
   int zeroed() const {
     int n = 0;
-    for (bool z : zero_filled(b.get())) n += z;
+    for (bool z : detail::zero_filled(b.get())) n += z;
     return n;
   }
 };
@@ -162,7 +162,7 @@ TEST_CASE("the gradient of an output with respect to itself is its cotangent") {
   CHECK(t.number(d[2]) == 5 * 4 * 27);
   bench v; // and of a part of it
   term const a = v.input({3}, {1, 2, 3});
-  symbol const part = range(v.b, a.id, {1}, {2});
+  extend::symbol const part = range(v.b, a.id, {1}, {2});
   auto const e = v.gradients({a.id, part}, {a.id, part}, 2);
   CHECK(v.value(e[0]) == std::vector<double>{2, 4, 4});
   CHECK(v.value(e[1]) == std::vector<double>{4, 4});
@@ -180,14 +180,14 @@ TEST_CASE("gradients of gradients are right") {
 
 TEST_CASE("an operation of seventy operands is differentiated") {
   bench t;
-  std::vector<symbol> x;
+  std::vector<extend::symbol> x;
   for (int k = 0; k < 70; ++k) x.push_back(t.input({1}, {double(k)}).id);
   std::int64_t const axis = 0;
-  symbol const all = t.b.push(info_of<op::concatenate>(), x.data(), 70, &axis, 1);
+  extend::symbol const all = t.b.push(info_of<op::concatenate>(), x.data(), 70, &axis, 1);
   term const y = extend::sum({&t.b, all}, 1);
   auto const d = t.gradients({y.id}, x, 2);
   CHECK(t.number(y.id) == 69 * 35);
-  for (symbol s : d) CHECK(t.number(s) == 2);
+  for (extend::symbol s : d) CHECK(t.number(s) == 2);
 }
 
 TEST_CASE("contributions of parts and of the whole are summed in one gradient") {
@@ -208,7 +208,7 @@ TEST_CASE("contributions of parts and of the whole are summed in one gradient") 
 TEST_CASE("unread elements of an input have gradient zero") {
   bench t;
   term const x = t.input({2}, {.21, -13.22});
-  symbol const y = tensor(t.b, {2}), y1 = range(t.b, y, {0}, {1});
+  extend::symbol const y = tensor(t.b, {2}), y1 = range(t.b, y, {0}, {1});
   write(t.b, info_of<op::log>(), {range(t.b, x.id, {0}, {1})}, y1);
   term const w = term{&t.b, y1} * term{&t.b, y1}, v = w + term{&t.b, y1};
   auto const d = t.gradients({v.id}, {x.id});
@@ -227,12 +227,12 @@ TEST_CASE("tiles of a tensor have one gradient, which is zeroed only if they lea
     bench t;
     term const image = t.input({10, 10, 12}, std::vector<double>(1200, .5));
     term const b = apply<op::exp>(image);
-    symbol const c = tensor(t.b, {10, 10, 12});
-    std::vector<symbol> parts;
+    extend::symbol const c = tensor(t.b, {10, 10, 12});
+    std::vector<extend::symbol> parts;
     for (tile k : tiles) {
-      symbol const from = range(t.b, b.id, {k.row, 0, k.channel}, {5, 10, 6});
+      extend::symbol const from = range(t.b, b.id, {k.row, 0, k.channel}, {5, 10, 6});
       if (pooled) {
-        symbol const to = range(t.b, c, {k.row, 0, k.channel}, {5, 10, 6});
+        extend::symbol const to = range(t.b, c, {k.row, 0, k.channel}, {5, 10, 6});
         write(t.b, info_of<op::relu>(), {from}, to);
       } else {
         parts.push_back(apply<op::relu>(term{&t.b, from}).id);
@@ -242,9 +242,9 @@ TEST_CASE("tiles of a tensor have one gradient, which is zeroed only if they lea
     int const before = t.b.get().nodes.size();
     auto const d = t.gradients(parts, {b.id, c});
     int zeroed = 0;
-    graph_view const g = t.b.get();
-    for (symbol s = b.id + 1; s < g.tensor_count; ++s)
-      if (zero_filled(g, s) && s != c) ++zeroed;
+    extend::graph_view const g = t.b.get();
+    for (extend::symbol s = b.id + 1; s < g.tensor_count; ++s)
+      if (detail::zero_filled(g, s) && s != c) ++zeroed;
     sums = 0;
     for (int i = before; i < g.node_count; ++i)
       sums += g.nodes[i].op == info_of<op::add>() && g.shape(g.result(g.nodes[i])) == g.shape(b.id);
@@ -276,7 +276,7 @@ TEST_CASE("the gradient of a tensor joined through views is split from one sum")
   };
   term const obs = t.input({6, 4}, ramp(24)), act = t.input({6, 1}, ramp(6)), w1 = t.input({5, 3}, ramp(15)),
              w2 = t.input({5, 2}, ramp(10));
-  symbol const both = tensor(t.b, {6, 5}), left = range(t.b, both, {0, 0}, {6, 4}),
+  extend::symbol const both = tensor(t.b, {6, 5}), left = range(t.b, both, {0, 0}, {6, 4}),
                right = range(t.b, both, {0, 4}, {6, 1});
   write(t.b, info_of<op::identity>(), {obs.id}, left);
   write(t.b, info_of<op::identity>(), {act.id}, right);
@@ -296,12 +296,12 @@ TEST_CASE("the gradient of a tensor joined through views is split from one sum")
 TEST_CASE("gradients are taken with respect to a view") {
   bench t;
   term const x = t.input({2}, {2, 4}), y = apply<op::log>(x);
-  symbol const a = range(t.b, x.id, {0}, {1});
+  extend::symbol const a = range(t.b, x.id, {0}, {1});
   auto const d = t.gradients({y.id}, {a});
   CHECK(t.value(d[0]) == std::vector<double>{.5});
   bench u;
   term const s = u.input({2, 1}, {10, 10}), v = u.input({2}, {1, 2});
-  symbol const turned = strided(u.b, v.id, 0, {1, 1}, {2, 1});
+  extend::symbol const turned = strided(u.b, v.id, 0, {1, 1}, {2, 1});
   term const f = s * term{&u.b, turned};
   auto const e = u.gradients({f.id}, {turned, v.id});
   CHECK(u.value(e[0]) == std::vector<double>{10, 10});
@@ -312,7 +312,7 @@ TEST_CASE("a tensor grows in place, with gradients") {
   bench t;
   term const x0 = t.input({1}, {.472}), w1 = t.input({1}, {.234}), w2 = t.input({2}, {.374, .886}),
              w3 = t.input({3}, {.484, .912, .235});
-  symbol const x = tensor(t.b, {4});
+  extend::symbol const x = tensor(t.b, {4});
   write(t.b, info_of<op::identity>(), {x0.id}, range(t.b, x, {0}, {1}));
   std::vector<term> const w{w1, w2, w3};
   for (int k = 1; k < 4; ++k) {
@@ -344,19 +344,19 @@ TEST_CASE("the gradient with respect to a written input is that of its initial v
 }
 
 TEST_CASE("inputs may be listed when gradients are requested") {
-  builder b;
-  symbol const x = tensor(b, {3}), s = tensor(b, {1});
+  extend::builder b;
+  extend::symbol const x = tensor(b, {3}), s = tensor(b, {1});
   write(b, info_of<op::square>(), {s}, range(b, x, {1}, {1}));
   term const y = apply<op::square>(term{&b, x});
-  symbol const seed = extend::constant_like(y, 1).id, in[2]{x, s};
+  extend::symbol const seed = extend::constant_like(y, 1).id, in[2]{x, s};
   for (int named : {0, 2}) {
-    builder c = b;
-    symbol dx = none;
-    gradient(c, {&y.id, &seed, 1, &x, 1, unreachable::zeros, in, named}, &dx);
+    extend::builder c = b;
+    extend::symbol dx = extend::none;
+    detail::gradient(c, {&y.id, &seed, 1, &x, 1, unreachable::zeros, in, named}, &dx);
     c.set_inputs(in, 2);
-    array<reference::values> numbers;
-    numbers.push(reference::values(3, scalar::of(3.)));
-    numbers.push(reference::values(1, scalar::of(2.)));
+    detail::array<reference::values> numbers;
+    numbers.push(reference::values(3, extend::scalar::of(3.)));
+    numbers.push(reference::values(1, extend::scalar::of(2.)));
     misuse wrong;
     auto const memory = memory_of(c.get(), numbers, wrong);
     CHECK(memory[dx][0].real == 6);
@@ -365,32 +365,32 @@ TEST_CASE("inputs may be listed when gradients are requested") {
 }
 
 TEST_CASE("loops with views in their bodies have gradients") {
-  builder b;
-  symbol const x = tensor(b, {3}), w = tensor(b, {2}), in[2]{x, w};
+  extend::builder b;
+  extend::symbol const x = tensor(b, {3}), w = tensor(b, {2}), in[2]{x, w};
   b.set_inputs(in, 2);
-  symbol const limit = extend::constant(b, element::int64, b.shape({}), 4).id;
-  loop_builder loop(b, {.inits = &x, .carried = 1, .limit = limit});
-  symbol const now = loop.open_body()[1], factor = loop.capture(w);
-  symbol const y = tensor(b, {3}), next = tensor(b, {3});
+  extend::symbol const limit = extend::constant(b, element::int64, b.shape({}), 4).id;
+  detail::loop_builder loop(b, {.inits = &x, .carried = 1, .limit = limit});
+  extend::symbol const now = loop.open_body()[1], factor = loop.capture(w);
+  extend::symbol const y = tensor(b, {3}), next = tensor(b, {3});
   write(b, info_of<op::sin>(), {range(b, now, {1}, {1})}, range(b, y, {0}, {1}));
   write(b, info_of<op::multiply>(), {range(b, now, {0}, {2}), factor}, range(b, y, {1}, {2}));
   term const z = term{&b, y} * .5 + term{&b, now};
   write(b, info_of<op::tanh>(), {strided(b, z.id, 2, {-1}, {3})}, range(b, next, {0}, {3}));
   loop.close_body(&next, 1);
   loop.finish();
-  symbol const f = loop.last(0), seed = extend::constant(b, element::float64, b.tensor(x).shape, 1).id;
-  symbol d[2]{}, second[2]{};
-  gradient(b, {&f, &seed, 1, in, 2}, d);
-  gradient(b, {&d[0], &seed, 1, in, 2}, second);
+  extend::symbol const f = loop.last(0), seed = extend::constant(b, element::float64, b.tensor(x).shape, 1).id;
+  extend::symbol d[2]{}, second[2]{};
+  detail::gradient(b, {&f, &seed, 1, in, 2}, d);
+  detail::gradient(b, {&d[0], &seed, 1, in, 2}, second);
   REQUIRE(b.failed().why == nullptr);
-  symbol const out[6]{f, d[0], d[0], second[0], d[1], second[1]};
+  extend::symbol const out[6]{f, d[0], d[0], second[0], d[1], second[1]};
   b.set_outputs(out, 6);
   CHECK(bool(verify(b.get())));
   double given[2][3]{{.3, -.4, .7}, {1.3, .6}}, r[6][3]{};
   auto const sums = [&](double(&of)[2]) {
     double const* from[2]{given[0], given[1]};
     double* to[6]{r[0], r[1], r[2], r[3], r[4], r[5]};
-    CHECK(evaluate(b.get(), from, to).ok());
+    CHECK(detail::evaluate(b.get(), from, to).ok());
     for (int k = 0; k < 2; ++k) of[k] = r[k][0] + r[k][1] + r[k][2];
   };
   for (int k = 0; k < 2; ++k)
@@ -485,22 +485,22 @@ TEST_CASE("windows that slide over a tensor give each element all of its terms, 
 TEST_CASE("a graph with nodes in any order is differentiated") {
   bench t;
   term const x = t.input({2}, {.5, .25});
-  symbol const y = tensor(t.b, {2});
+  extend::symbol const y = tensor(t.b, {2});
   term const z = apply<op::exp>(term{&t.b, y}); // before what writes y
   write(t.b, info_of<op::square>(), {range(t.b, x.id, {1}, {1})}, range(t.b, y, {0}, {1}));
   write(t.b, info_of<op::sin>(), {range(t.b, x.id, {0}, {1})}, range(t.b, y, {1}, {1}));
-  symbol dx = none, seed = t.ones(z.id).id;
-  gradient(t.b, {&z.id, &seed, 1, &x.id, 1}, &dx);
+  extend::symbol dx = extend::none, seed = t.ones(z.id).id;
+  detail::gradient(t.b, {&z.id, &seed, 1, &x.id, 1}, &dx);
   CHECK(t.b.failed().why == nullptr);
   CHECK(t.number(dx, 1) == Approx(.5 * std::exp(.0625)));
   CHECK(t.number(dx, 0) == Approx(std::cos(.5) * std::exp(std::sin(.5))));
   // one that can be run in no order
   bench c;
   term const a = c.input({2}, {1, 2});
-  symbol const w = tensor(c.b, {2});
+  extend::symbol const w = tensor(c.b, {2});
   write(c.b, info_of<op::exp>(), {range(c.b, w, {1}, {1})}, range(c.b, w, {0}, {1}));
   write(c.b, info_of<op::exp>(), {range(c.b, w, {0}, {1})}, range(c.b, w, {1}, {1}));
-  gradient(c.b, {&w, &a.id, 1, &a.id, 1}, &dx);
+  detail::gradient(c.b, {&w, &a.id, 1, &a.id, 1}, &dx);
   REQUIRE(c.b.failed().why != nullptr);
   CHECK(std::string(c.b.failed().why->text) == refusals::order_cycle::text);
 }
@@ -517,18 +517,18 @@ TEST_CASE("graphs with views have the gradients of equal graphs without views") 
     all = outputs;
     t.finish(all);
     for (int order = d.below(2); order >= 0; --order) {
-      std::vector<symbol> sides[2][3];
+      std::vector<extend::symbol> sides[2][3];
       for (int side = 0; side < 2; ++side) {
         auto const one = [side](twin x) { return side == 0 ? x.viewed : x.plain; };
         for (twin y : outputs) sides[side][0].push_back(one(y));
         for (twin y : seeds) sides[side][1].push_back(one(y));
         for (twin y : wrt) sides[side][2].push_back(one(y));
       }
-      std::vector<symbol> result[2];
+      std::vector<extend::symbol> result[2];
       for (int side = 0; side < 2; ++side) {
         auto const& s = sides[side];
         result[side].resize(wrt.size());
-        gradient(side == 0 ? t.v : t.p,
+        detail::gradient(side == 0 ? t.v : t.p,
                  {s[0].data(), s[1].data(), int(s[0].size()), s[2].data(), int(s[2].size())},
                  result[side].data());
       }
@@ -543,11 +543,11 @@ TEST_CASE("graphs with views have the gradients of equal graphs without views") 
     CHECK(t.p.failed().why == nullptr);
     verification const sound = verify(t.v.get());
     CHECK(std::string(sound.text == nullptr ? "" : sound.text) == "");
-    array<reference::values> numbers;
+    detail::array<reference::values> numbers;
     for (twin x : t.inputs) {
       reference::values v;
       for (std::int64_t k = reference::count(t.v.dims(x.viewed)); k > 0; --k)
-        v.push(scalar::of(d.between(-1.5, 1.5)));
+        v.push(extend::scalar::of(d.between(-1.5, 1.5)));
       numbers.push(v);
     }
     misuse wrong;
@@ -570,19 +570,19 @@ TEST_CASE("gradients of graphs with views agree with differences") {
   for (unsigned round = 0; round < 150; ++round) {
     reference::dice d(round + 9000);
     twins t(d, 4 + d.below(12), round % 2 == 0);
-    std::vector<symbol> outputs, seeds, wrt, result, all;
+    std::vector<extend::symbol> outputs, seeds, wrt, result, all;
     std::size_t const given = t.inputs.size();
     for (std::size_t k = 0; k < given; ++k) wrt.push_back(t.inputs[k].viewed);
     for (int k = 0; k < 2; ++k) outputs.push_back(t.any().viewed);
-    for (symbol y : outputs) seeds.push_back(t.input(t.v.dims(y)).viewed);
+    for (extend::symbol y : outputs) seeds.push_back(t.input(t.v.dims(y)).viewed);
     result.resize(wrt.size());
     t.finish({});
-    gradient(t.v, {outputs.data(), seeds.data(), 2, wrt.data(), int(wrt.size())}, result.data());
-    array<reference::values> numbers;
+    detail::gradient(t.v, {outputs.data(), seeds.data(), 2, wrt.data(), int(wrt.size())}, result.data());
+    detail::array<reference::values> numbers;
     for (twin x : t.inputs) {
       reference::values v;
       for (std::int64_t k = reference::count(t.v.dims(x.viewed)); k > 0; --k)
-        v.push(scalar::of(d.between(-1.2, 1.2)));
+        v.push(extend::scalar::of(d.between(-1.2, 1.2)));
       numbers.push(v);
     }
     auto const objective = [&] {
@@ -618,33 +618,33 @@ TEST_CASE("gradients through a hundred thousand views are computed at once") {
   constexpr double at_once = 40; // seconds: with sanitizers a third of them, and where something is quadratic many more
   auto const seconds = [](auto make) {
     bench t;
-    std::vector<symbol> outputs, seeds;
-    symbol const x = make(t, outputs);
-    for (symbol y : outputs) seeds.push_back(t.ones(y).id);
-    symbol dx = none;
+    std::vector<extend::symbol> outputs, seeds;
+    extend::symbol const x = make(t, outputs);
+    for (extend::symbol y : outputs) seeds.push_back(t.ones(y).id);
+    extend::symbol dx = extend::none;
     auto const start = std::clock();
-    gradient(t.b, {outputs.data(), seeds.data(), int(outputs.size()), &x, 1}, &dx);
+    detail::gradient(t.b, {outputs.data(), seeds.data(), int(outputs.size()), &x, 1}, &dx);
     double const took = double(std::clock() - start) / CLOCKS_PER_SEC;
     CHECK(t.b.failed().why == nullptr);
     CHECK(t.b.get().nodes.size() < 8 * n);
     return took;
   };
-  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // disjoint
-          symbol const x = tensor(t.b, {n});
+  CHECK(seconds([](bench& t, std::vector<extend::symbol>& outputs) { // disjoint
+          extend::symbol const x = tensor(t.b, {n});
           for (int i = 0; i < n; ++i)
             outputs.push_back(apply<op::exp>(term{&t.b, range(t.b, x, {i}, {1})}).id);
           return x;
         }) < at_once);
-  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // each from the one before
-          symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
+  CHECK(seconds([](bench& t, std::vector<extend::symbol>& outputs) { // each from the one before
+          extend::symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
           write(t.b, info_of<op::exp>(), {x}, range(t.b, y, {0}, {1}));
           for (int i = 1; i < n; ++i)
             write(t.b, info_of<op::sin>(), {range(t.b, y, {i - 1}, {1})}, range(t.b, y, {i}, {1}));
           outputs.push_back(y);
           return x;
         }) < at_once);
-  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // each from the two before
-          symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
+  CHECK(seconds([](bench& t, std::vector<extend::symbol>& outputs) { // each from the two before
+          extend::symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
           for (int i = 0; i < 2; ++i) write(t.b, info_of<op::exp>(), {x}, range(t.b, y, {i}, {1}));
           for (int i = 2; i < n; ++i)
             write(t.b, info_of<op::multiply>(), {range(t.b, y, {i - 1}, {1}), range(t.b, y, {i - 2}, {1})},
@@ -652,8 +652,8 @@ TEST_CASE("gradients through a hundred thousand views are computed at once") {
           outputs.push_back(y);
           return x;
         }) < at_once);
-  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // small boxes, everywhere
-          symbol const x = tensor(t.b, {1000, 1000});
+  CHECK(seconds([](bench& t, std::vector<extend::symbol>& outputs) { // small boxes, everywhere
+          extend::symbol const x = tensor(t.b, {1000, 1000});
           for (int i = 0; i < n; ++i) {
             int const row = static_cast<int>(i * std::int64_t{7919} % 998),
                       column = static_cast<int>(i * std::int64_t{104729} % 997);
@@ -661,8 +661,8 @@ TEST_CASE("gradients through a hundred thousand views are computed at once") {
           }
           return x;
         }) < at_once);
-  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // boxes that overlap
-          symbol const x = tensor(t.b, {300, 300});
+  CHECK(seconds([](bench& t, std::vector<extend::symbol>& outputs) { // boxes that overlap
+          extend::symbol const x = tensor(t.b, {300, 300});
           for (int i = 0; i < n; ++i)
             outputs.push_back(apply<op::exp>(term{&t.b, range(t.b, x, {i * 7 % 290, i * 13 % 280},
                                                               {1 + i % 10, 1 + i % 20})})

@@ -29,6 +29,6 @@ TEST_CASE("logsumexp over any axes, and functions along one axis") {
   check_sizes<functions::along_axes>();
 }
 TEST_CASE("every operation along axes is in a function or its derivatives") {
-  check_covered(ct::reduction_operations{}, {block<double, functions::extremes>::view(), block<double, functions::along_axes>::view()});
-  check_covered(ct::scan_operations{}, {block<double, functions::along_axes>::view()});
+  check_covered(ct::detail::reduction_operations{}, {block<double, functions::extremes>::view(), block<double, functions::along_axes>::view()});
+  check_covered(ct::detail::scan_operations{}, {block<double, functions::along_axes>::view()});
 }

@@ -27,7 +27,7 @@ TEST_CASE("rotations agree with their witnesses") {
 }
 TEST_CASE("every operation of geometry is in a function or its derivatives") {
   group_view const groups[]{bodies<functions::rotations, double>::view()};
-  check_covered(ct::geometry_operations{}, groups);
+  check_covered(ct::detail::geometry_operations{}, groups);
 }
 TEST_CASE("poses agree with their witnesses") { check_graphs<functions::poses>(); }
 TEST_CASE("cameras agree with their witnesses") {

@@ -17,8 +17,8 @@ inline constexpr std::tuple compiled_images{std::get<1>(images), std::get<4>(ima
 } // namespace
 
 TEST_CASE("every operation of images is in a function or its derivatives") {
-  check_covered(ct::convolution_operations{}, {pictured<images, double>::view()});
-  check_covered(ct::pooling_operations{}, {pictured<images, double>::view()});
+  check_covered(ct::detail::convolution_operations{}, {pictured<images, double>::view()});
+  check_covered(ct::detail::pooling_operations{}, {pictured<images, double>::view()});
 }
 TEST_CASE("convolution and pooling agree with their witnesses") {
   for (std::int64_t const n : {0, 1, 2})

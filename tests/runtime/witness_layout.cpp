@@ -44,5 +44,5 @@ TEST_CASE("numerical functions agree with their witnesses") {
   check_rows(numeric<double>::view(), 2);
 }
 TEST_CASE("every operation that sorts is in a function or its derivatives") {
-  check_covered(ct::sorting_operations{}, {moved<double>::view()});
+  check_covered(ct::detail::sorting_operations{}, {moved<double>::view()});
 }

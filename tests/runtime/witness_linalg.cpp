@@ -25,7 +25,7 @@ TEST_CASE("decompositions agree with their witnesses") {
 }
 TEST_CASE("every operation of linear algebra is in a function or its derivatives") {
   group_view const of_systems[]{systems<double>::view()}, of_decompositions[]{decompositions<double>::view()};
-  check_covered(ct::linear_system_operations{}, of_systems);
-  check_covered(ct::pivot_operations{}, of_systems);
-  check_covered(ct::decomposition_operations{}, of_decompositions);
+  check_covered(ct::detail::linear_system_operations{}, of_systems);
+  check_covered(ct::detail::pivot_operations{}, of_systems);
+  check_covered(ct::detail::decomposition_operations{}, of_decompositions);
 }

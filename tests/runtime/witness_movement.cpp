@@ -46,11 +46,11 @@ TEST_CASE("products of matrices agree with their witnesses") {
 }
 TEST_CASE("every operation that moves elements is in a function or its derivatives") {
   group_view const groups[]{moved<double>::view(), multiplied<double>::view(), chosen<double, std::int64_t>::view()};
-  check_covered(ct::repeat_operations{}, groups);
-  check_covered(ct::movement_operations{}, groups);
-  check_covered(ct::matmul_operations{}, groups);
-  check_covered(ct::indexing_operations{}, groups);
-  check_covered(ct::running_operations{}, groups);
+  check_covered(ct::detail::repeat_operations{}, groups);
+  check_covered(ct::detail::movement_operations{}, groups);
+  check_covered(ct::detail::matmul_operations{}, groups);
+  check_covered(ct::detail::indexing_operations{}, groups);
+  check_covered(ct::detail::running_operations{}, groups);
 }
 TEST_CASE("indexing by integers agrees with its witnesses") {
   for (std::int64_t const n : {0, 1, 7, 65})

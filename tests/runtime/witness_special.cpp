@@ -36,5 +36,5 @@ TEST_CASE("gamma functions agree with their witnesses") {
   check_functions(line<float, functions::gamma_functions>::view(), 7);
   check_program<one_number<double, functions::gamma_functions>>(0);
   check_rows(one_number<double, functions::gamma_functions>::view(), 0);
-  check_covered(ct::gamma_operations{}, {group::view()});
+  check_covered(ct::detail::gamma_operations{}, {group::view()});
 }

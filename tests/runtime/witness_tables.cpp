@@ -26,7 +26,7 @@ TEST_CASE("grids, polynomials and splines agree with their witnesses") {
 TEST_CASE("cubic grids, and grids of irregular positions, agree with their witnesses") { check_tables<functions::fields>(); }
 TEST_CASE("every operation of tables is in a function or its derivatives") {
   group_view const groups[]{lookups<functions::grids, double>::view()};
-  check_covered(ct::table_operations{}, groups);
-  check_covered(ct::position_operations{}, groups);
-  check_covered(ct::tridiagonal_operations{}, {lookups<functions::tables, double>::view()});
+  check_covered(ct::detail::table_operations{}, groups);
+  check_covered(ct::detail::position_operations{}, groups);
+  check_covered(ct::detail::tridiagonal_operations{}, {lookups<functions::tables, double>::view()});
 }

@@ -8,7 +8,7 @@ namespace ct = cotangent;
 namespace {
 
 constexpr bool pushes_its_own_elements() {
-  ct::array<int> a(1, 7);
+  ct::detail::array<int> a(1, 7);
   for (int k = 0; k < 200; ++k) a.push(a[0]);
   for (int const e : a)
     if (e != 7) return false;
@@ -17,12 +17,12 @@ constexpr bool pushes_its_own_elements() {
 static_assert(pushes_its_own_elements());
 
 struct text {
-  ct::array<char> letters;
+  ct::detail::array<char> letters;
 };
 constexpr bool appends_its_own_elements() {
-  ct::array<text> a;
-  a.push({ct::array<char>(3, 'a')});
-  a.push({ct::array<char>(5, 'b')});
+  ct::detail::array<text> a;
+  a.push({ct::detail::array<char>(3, 'a')});
+  a.push({ct::detail::array<char>(5, 'b')});
   int all = 2;
   for (; all < 500; all *= 2) // (in place and while it grows)
     if (a.append(a.data(), all) != all) return false;
@@ -33,7 +33,7 @@ constexpr bool appends_its_own_elements() {
 static_assert(appends_its_own_elements());
 
 constexpr bool indexes_before_it_pushes() {
-  ct::array<int> a;
+  ct::detail::array<int> a;
   for (int k = 0; k < 200; ++k)
     if (a[a.push(k)] != k) return false;
   return true;
@@ -42,12 +42,12 @@ static_assert(indexes_before_it_pushes());
 
 /// Nodes on operands and attributes that stand in the pools of the graph itself.
 constexpr bool builds_from_its_own_pools() {
-  ct::builder b;
+  ct::extend::builder b;
   b.flags.merges = false;
-  ct::symbol x = b.symbol_of(ct::element::float64, b.shape({2, {3, 4}}));
+  ct::extend::symbol x = b.symbol_of(ct::element::float64, b.shape({2, {3, 4}}));
   x = b.push(ct::info_of<ct::op::permute>(), {x}, {1, 0});
   for (int k = 0; k < 300; ++k) {
-    ct::node const& n = b.get().nodes.back();
+    ct::extend::node const& n = b.get().nodes.back();
     x = b.push(n.op, b.get().ids.data() + n.first, n.operand_count, b.get().numbers.data() + n.attribute,
                n.attribute_count);
   }

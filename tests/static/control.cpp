@@ -50,15 +50,15 @@ static_assert(absent()[0] == 39 && absent()[1] == 0 && absent()[2] == 34);
 // nests by dice, against the same unrolled; graphs are made in evaluations of their own, which have a limit of steps
 inline constexpr double place[4]{.3, -.7, .9, .2};
 template <class Maker, std::uint64_t Seed, int Depth> struct drawn {
-  static constexpr built make() {
+  static constexpr detail::built make() {
     reference::nest<Maker> const n(Seed, Depth, 1, element::float64, place, 1);
     if (n.margin < 1e-6) return {};
     return {n.b.get(), n.b.failed()};
   }
 };
 template <std::uint64_t Seed, int Depth> constexpr bool agrees() {
-  constexpr auto const& nested = frozen<drawn<reference::nest_in_graph, Seed, Depth>>::value;
-  constexpr auto const& unrolled = frozen<drawn<reference::nest_unrolled, Seed, Depth>>::value;
+  constexpr auto const& nested = detail::frozen<drawn<reference::nest_in_graph, Seed, Depth>>::value;
+  constexpr auto const& unrolled = detail::frozen<drawn<reference::nest_unrolled, Seed, Depth>>::value;
   static_assert(nested.failed.why == nullptr && unrolled.failed.why == nullptr);
   static_assert(verify(nested) && unrolled.size.nodes > 0);
   constexpr values a = run(nested, {place[0], place[1], place[2], place[3]}),

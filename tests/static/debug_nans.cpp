@@ -16,14 +16,14 @@ static_assert(ct::compiled([](auto x) { return ct::debug_nans(square)(x) + x; })
 
 // ---- the evaluation that watches: the first node that makes a NaN or an infinity
 
-template <class F> consteval ct::not_finite first_of(double x) {
+template <class F> consteval ct::detail::not_finite first_of(double x) {
   using graph = ct::detail::stages<ct::detail::compiled_function<F>, double>::differentiated;
-  ct::elements_in const in(&x);
-  return ct::first_not_finite(graph::view, nullptr, &in);
+  ct::detail::elements_in const in(&x);
+  return ct::detail::first_not_finite(graph::view, nullptr, &in);
 }
 inline constexpr auto root = [](auto x) { return ct::sqrt(x - 1); };
 static_assert(first_of<decltype(root)>(2).operation == nullptr);
-inline constexpr ct::not_finite found = first_of<decltype(root)>(0);
+inline constexpr ct::detail::not_finite found = first_of<decltype(root)>(0);
 static_assert(found.operation != nullptr && found.is_nan && !found.of_gradient && found.where.line() == __LINE__ - 3);
 
 } // namespace

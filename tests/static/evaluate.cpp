@@ -11,26 +11,26 @@ namespace {
 
 using namespace cotangent;
 
-constexpr symbol input(builder& b, element e, std::initializer_list<dimension> sizes) {
-  dimensions d;
-  for (dimension const n : sizes) d.size[d.rank++] = n;
+constexpr extend::symbol input(extend::builder& b, element e, std::initializer_list<extend::dimension> sizes) {
+  extend::dimensions d;
+  for (extend::dimension const n : sizes) d.size[d.rank++] = n;
   return b.symbol_of(e, b.shape(d));
 }
 
-constexpr void finish(builder& b, std::initializer_list<symbol> inputs,
-                      std::initializer_list<symbol> outputs) {
+constexpr void finish(extend::builder& b, std::initializer_list<extend::symbol> inputs,
+                      std::initializer_list<extend::symbol> outputs) {
   b.set_inputs(inputs.begin(), static_cast<int>(inputs.size()));
   b.set_outputs(outputs.begin(), static_cast<int>(outputs.size()));
 }
 
 // A cube and its derivative.
 struct cube {
-  static constexpr built make() {
-    builder b;
-    symbol const x = input(b, element::float64, {});
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::symbol const x = input(b, element::float64, {});
     term const X{&b, x}, y = X * X * X;
-    symbol dx = none;
-    gradient(b, {.outputs = &y.id, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
+    extend::symbol dx = extend::none;
+    detail::gradient(b, {.outputs = &y.id, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
     finish(b, {x}, {y.id, dx});
     return {b.get(), b.failed()};
   }
@@ -40,14 +40,14 @@ template <class Frozen> constexpr double derivative_at(double x) {
   double y = 0, dx = 0;
   double const* const in[]{&x};
   double* const out[]{&y, &dx};
-  return evaluate(Frozen::view, in, out).ok() ? dx : -1;
+  return detail::evaluate(Frozen::view, in, out).ok() ? dx : -1;
 }
-static_assert(derivative_at<frozen<cube>>(2.0) == 12.0);
+static_assert(derivative_at<detail::frozen<cube>>(2.0) == 12.0);
 
 // A dot product of 64 elements, straight on a graph.
 constexpr double dot() {
-  builder b;
-  symbol const x = input(b, element::float64, {64}), y = input(b, element::float64, {64});
+  extend::builder b;
+  extend::symbol const x = input(b, element::float64, {64}), y = input(b, element::float64, {64});
   finish(b, {x, y}, {extend::sum(term{&b, x} * term{&b, y}, 1).id});
   double a[64]{}, c[64]{}, r = 0;
   for (int k = 0; k < 64; ++k) {
@@ -56,22 +56,22 @@ constexpr double dot() {
   }
   double const* const in[]{a, c};
   double* const out[]{&r};
-  return evaluate(b.get(), in, out).ok() ? r : -1;
+  return detail::evaluate(b.get(), in, out).ok() ? r : -1;
 }
 static_assert(dot() == 64 * 63);
 
 // A network of two layers and the gradients of its loss, against differences.
 struct network {
-  static constexpr built make() {
-    builder b;
-    symbol const x = input(b, element::float64, {3, 4}), w = input(b, element::float64, {4, 5}),
+  static constexpr detail::built make() {
+    extend::builder b;
+    extend::symbol const x = input(b, element::float64, {3, 4}), w = input(b, element::float64, {4, 5}),
                  v = input(b, element::float64, {5, 3}), labels = input(b, element::int32, {3});
     term const X{&b, x}, W{&b, w}, V{&b, v};
     term const h = extend::apply<op::tanh>(extend::matmul(X, W));
     term const loss = extend::mean(extend::cross_entropy(extend::matmul(h, V), term{&b, labels}), 1);
-    symbol const wrt[]{w, v};
-    symbol d[2]{};
-    gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = wrt, .wrt_count = 2}, d);
+    extend::symbol const wrt[]{w, v};
+    extend::symbol d[2]{};
+    detail::gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = wrt, .wrt_count = 2}, d);
     finish(b, {x, w, v, labels}, {loss.id, d[0], d[1]});
     return {b.get(), b.failed()};
   }
@@ -90,9 +90,9 @@ constexpr answer run_network(int moved, double step) {
   for (int k = 0; k < 15; ++k) v[k] = 0.25 * (k % 4) - 0.25;
   (moved < 20 ? w[moved < 0 ? 0 : moved] : v[moved - 20]) += step;
   answer a;
-  elements_in const in[]{elements_in(x), elements_in(w), elements_in(v), elements_in(labels)};
-  elements_out const out[]{elements_out(&a.loss), elements_out(a.dw), elements_out(a.dv)};
-  a.ok = evaluate(frozen<network>::view, nullptr, in, out).ok();
+  detail::elements_in const in[]{detail::elements_in(x), detail::elements_in(w), detail::elements_in(v), detail::elements_in(labels)};
+  detail::elements_out const out[]{detail::elements_out(&a.loss), detail::elements_out(a.dw), detail::elements_out(a.dv)};
+  a.ok = evaluate(detail::frozen<network>::view, nullptr, in, out).ok();
   return a;
 }
 
@@ -116,17 +116,17 @@ struct movements {
   status state{};
 };
 constexpr movements moved() {
-  builder b;
-  symbol const x = input(b, element::int32, {2, 3}), rows = input(b, element::int64, {3});
+  extend::builder b;
+  extend::symbol const x = input(b, element::int32, {2, 3}), rows = input(b, element::int64, {3});
   term const X{&b, x}, R{&b, rows};
   std::int64_t const window[]{0, 1, 1, 2}, into[]{1, 1, 0, 3};
-  dimensions small, large;
+  extend::dimensions small, large;
   small.rank = large.rank = 2;
   small.size[0] = 2;
   small.size[1] = 2;
   large.size[0] = 4;
   large.size[1] = 7;
-  term const part = op::slice::of(X, window, b.shape(dimensions{2, {2, 1}}));
+  term const part = op::slice::of(X, window, b.shape(extend::dimensions{2, {2, 1}}));
   term const padded = op::pad::of(X, into, b.shape(large));
   term const taken = extend::gather(X, R); // rows 1, 0, 5: the last is beyond the end
   term const added = op::scatter_add::of(taken, R, X.shape_id());
@@ -139,13 +139,13 @@ constexpr movements moved() {
   std::int32_t const values[]{1, 5, 3, 4, 0, 9};
   std::int64_t const chosen[]{1, 0, 5};
   movements m;
-  elements_in const in[]{elements_in(values), elements_in(chosen)};
+  detail::elements_in const in[]{detail::elements_in(values), detail::elements_in(chosen)};
   std::int32_t* const r = m.result;
   std::int32_t padding[28]{};
-  elements_out const out[]{elements_out(r),      elements_out(r + 6),       elements_out(padding),
-                           elements_out(r + 8),  elements_out(r + 17),      elements_out(r + 23),
-                           elements_out(r + 31), elements_out(m.positions), elements_out(m.bits),
-                           elements_out(r + 34)};
+  detail::elements_out const out[]{detail::elements_out(r),      detail::elements_out(r + 6),       detail::elements_out(padding),
+                           detail::elements_out(r + 8),  detail::elements_out(r + 17),      detail::elements_out(r + 23),
+                           detail::elements_out(r + 31), detail::elements_out(m.positions), detail::elements_out(m.bits),
+                           detail::elements_out(r + 34)};
   m.state = evaluate(b.get(), nullptr, in, out).state;
   for (int k = 0; k < 28; ++k) r[40] += padding[k];
   r[41] = padding[7];
@@ -173,10 +173,10 @@ static_assert(same<4>(all.result + 40, {22, 1, 5, 9}));
 
 // A size that is not known is refused.
 constexpr bool refused() {
-  builder b;
-  symbol const x = input(b, element::float64, {b.size(extent("n"))});
+  extend::builder b;
+  extend::symbol const x = input(b, element::float64, {b.size(extent("n"))});
   finish(b, {x}, {x});
-  return evaluate(b.get(), nullptr, nullptr, nullptr).failed.why == why<refusals::evaluate_sizes>();
+  return detail::evaluate(b.get(), nullptr, nullptr, nullptr).failed.why == detail::why<refusals::evaluate_sizes>();
 }
 static_assert(refused());
 

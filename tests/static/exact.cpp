@@ -33,7 +33,7 @@ static_assert(ct::grad(exact_inside)(x)(0) == 0.1 && ct::compiled(slope)(x)(1) =
 constexpr double near_one = 1 + 0x1p-30, inverse = 1 - 0x1p-30;
 static_assert(ct::compiled(exact_residual)(near_one, inverse) == 0);
 
-constexpr int nodes(ct::graph_view const& g, ct::operation const* op) {
+constexpr int nodes(ct::extend::graph_view const& g, ct::operation const* op) {
   int n = 0;
   for (int k = 0; k < g.node_count; ++k) n += g.nodes[k].op == op ? 1 : 0;
   return n;

@@ -6,12 +6,12 @@
 
 namespace {
 
-using cotangent::bindings;
-using cotangent::broadcast_extents;
-using cotangent::divide;
-using cotangent::evaluate;
+using cotangent::detail::bindings;
+using cotangent::detail::broadcast_extents;
+using cotangent::detail::divide;
+using cotangent::detail::evaluate;
 using cotangent::extent;
-using cotangent::is_name;
+using cotangent::detail::is_name;
 
 constexpr bool reads(extent const& e, char const* text) {
   return e.is_symbol() && cotangent::detail::compare_names(e.text, text) == 0;

@@ -13,8 +13,8 @@ namespace {
 
 /// The derivative of the sum of l^2 + l, l = log(x + k) for k below `logarithms`, behind so many other nodes.
 constexpr bool differentiates(int logarithms, int others) {
-  builder b;
-  symbol const in = b.symbol_of(element::float64, 0);
+  extend::builder b;
+  extend::symbol const in = b.symbol_of(element::float64, 0);
   b.set_inputs(&in, 1);
   term const x{&b, in};
   for (int k = 0; k < others; ++k) (void)extend::apply<op::exp>(x * (k + 2.0));
@@ -23,9 +23,9 @@ constexpr bool differentiates(int logarithms, int others) {
     term const l = extend::apply<op::log>(x + (k + 0.5)); // read twice, so its cotangent is a sum
     loss = loss + (l * l + l);
   }
-  symbol dx = none;
-  gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = &in, .wrt_count = 1}, &dx);
-  return b.failed().why == nullptr && dx != none && b.producer(dx) != nullptr;
+  extend::symbol dx = extend::none;
+  detail::gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = &in, .wrt_count = 1}, &dx);
+  return b.failed().why == nullptr && dx != extend::none && b.producer(dx) != nullptr;
 }
 // each a constant evaluation of its own, for the sake of clang's limit
 template <int Others> struct grown {

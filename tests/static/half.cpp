@@ -84,8 +84,8 @@ static_assert(ct::compiled([](auto x) { return x * ct::float16(2049) + ct::bfloa
 
 // Terms of half precision are moved and converted, but not computed with.
 template <class F> constexpr bool fits(F f) {
-  ct::builder b;
-  (void)f(ct::term{&b, b.symbol_of(ct::element::float16, b.shape(ct::dimensions{1, {3}}))});
+  ct::extend::builder b;
+  (void)f(ct::term{&b, b.symbol_of(ct::element::float16, b.shape(ct::extend::dimensions{1, {3}}))});
   return b.failed().why == nullptr;
 }
 static_assert(fits([](ct::term x) { return ct::extend::convert(x, ct::element::float32); }));

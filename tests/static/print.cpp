@@ -41,7 +41,7 @@ static_assert(ct::value_and_grad(power)(2.0) == std::pair(16.0, 32.0));
 // ---- how often a program prints
 
 template <class P> consteval int prints() {
-  ct::graph_view const& g = P::graph;
+  ct::extend::graph_view const& g = P::graph;
   int n = 0;
   for (std::int32_t k = 0; k < g.node_count; ++k) n += g.nodes[k].op == ct::info_of<ct::op::print>() ? 1 : 0;
   return n;

@@ -35,7 +35,7 @@ static_assert(ct::vjp(rectified)(ct::tensor<float, 11>{1, -1, 2, 0, 3, -3, 4, 5,
 // The choice if there are too many values for the least cut.
 using of_rectified = ct::detail::vjp_stages<std::remove_const_t<decltype(rectified)>,
                                             std::integer_sequence<int, 0>, ct::tensor<float, 11>>;
-static_assert(ct::detail::saving(of_rectified::whole, ct::saving_options{}).choose(true).size() == 1);
+static_assert(ct::detail::saving(of_rectified::whole, ct::detail::saving_options{}).choose(true).size() == 1);
 
 // Several outputs, any of which may lack a cotangent; integers have none.
 inline constexpr auto several = [](auto x, auto y) {

@@ -14,7 +14,7 @@ using vec = ct::tensor<double, 4>;
 
 /// The number of operations of a kind in the simplified graph of a function and in all bodies of its loops.
 template <class F, class... X> consteval int count_of(F, char const* name, X const&...) {
-  ct::graph_view const& g = traced::call_of<F, X...>::graph;
+  ct::extend::graph_view const& g = traced::call_of<F, X...>::graph;
   int count = 0;
   for (std::int32_t i = 0; i < g.node_count; ++i) count += std::string_view(g.nodes[i].op->name) == name;
   return count;

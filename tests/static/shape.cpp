@@ -7,12 +7,14 @@
 
 namespace {
 
-using cotangent::array;
-using cotangent::bind_axes;
-using cotangent::bindings;
-using cotangent::broadcast_shapes;
+using cotangent::detail::array;
+using cotangent::detail::bind_axes;
+using cotangent::detail::bindings;
+using cotangent::detail::broadcast_shapes;
 using cotangent::extent;
-using cotangent::axis_fit;
+using cotangent::detail::axis_fit;
+using cotangent::detail::names_in;
+using cotangent::detail::row_major;
 using cotangent::shape;
 using cotangent::shape_of;
 
@@ -62,9 +64,9 @@ static_assert(longest_probe <= 16);
 static_assert(row_major(shape_of<2, 3, 4>) == cotangent::strides{{12, 4, 1}});
 static_assert(row_major(shape{}) == cotangent::strides{});
 constexpr std::int64_t huge[]{std::int64_t{1} << 40, std::int64_t{1} << 40, 0};
-static_assert(cotangent::checked_product(huge, 1) == std::int64_t{1} << 40);
-static_assert(cotangent::checked_product(huge, 2) == -1 && cotangent::checked_product(huge, 3) == 0);
-static_assert(cotangent::checked_product(huge, 0) == 1);
+static_assert(cotangent::detail::checked_product(huge, 1) == std::int64_t{1} << 40);
+static_assert(cotangent::detail::checked_product(huge, 2) == -1 && cotangent::detail::checked_product(huge, 3) == 0);
+static_assert(cotangent::detail::checked_product(huge, 0) == 1);
 
 // Broadcasting.
 static_assert(broadcast_shapes(shape_of<3, 4>, shape_of<4>) == shape_of<3, 4>);
@@ -114,7 +116,7 @@ static_assert(sum_of_array() == 99 * 49 + 1 + 120);
 
 // What arguments look like.
 template <class A, int Position> constexpr shape extents_of =
-    cotangent::argument_traits<A, Position>::extents;
+    cotangent::detail::argument_traits<A, Position>::extents;
 struct bytes {
   unsigned char* data();
   unsigned size() const;
@@ -139,11 +141,11 @@ static_assert(!cotangent::detail::contiguous<gaps> && cotangent::detail::contigu
 static_assert(extents_of<double, 0> == shape_of<> && extents_of<float[2][3], 1> == shape_of<2, 3>);
 static_assert(extents_of<bag, 2> == shape_of<"?2"> && extents_of<triple, 2> == shape_of<3>);
 static_assert(extents_of<cotangent::tensor<double, "n", 3>, 4> == shape_of<"n", 3>);
-static_assert(!cotangent::argument_type<bytes> && !cotangent::argument_type<double*> &&
-              !cotangent::argument_type<void>);
-static_assert(!cotangent::argument_type<char> && !cotangent::argument_type<unsigned>);
-static_assert(cotangent::argument_traits<float, 0>::is_scalar &&
-              !cotangent::argument_traits<bag, 0>::is_scalar);
+static_assert(!cotangent::detail::argument_type<bytes> && !cotangent::detail::argument_type<double*> &&
+              !cotangent::detail::argument_type<void>);
+static_assert(!cotangent::detail::argument_type<char> && !cotangent::detail::argument_type<unsigned>);
+static_assert(cotangent::detail::argument_traits<float, 0>::is_scalar &&
+              !cotangent::detail::argument_traits<bag, 0>::is_scalar);
 
 } // namespace
 

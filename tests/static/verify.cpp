@@ -23,10 +23,10 @@ static_assert(!verify_cases::is_found({[](graph&) {}, "a node has no operation"}
 
 // linear, and within the compiler's own limits
 constexpr bool thousands(int nodes) {
-  builder b;
-  symbol const x = b.symbol_of(element::float64, 0);
+  extend::builder b;
+  extend::symbol const x = b.symbol_of(element::float64, 0);
   b.set_inputs(&x, 1);
-  symbol z = x;
+  extend::symbol z = x;
   for (int k = 0; k < nodes; ++k) z = b.push(info_of<op::multiply>(), {z, x});
   b.set_outputs(&z, 1);
   return bool(verify(b.get()));

@@ -130,7 +130,7 @@ private:
     std::size_t const at = bytes.empty() ? 0 : static_cast<std::size_t>(s.integer("at")) % bytes.size();
     if (s.small("cut") != 0) bytes.resize(at);
     else bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(s.small("flip")));
-    (void)ct::archive::load_bytes(bytes, ct::all_operations{});
+    (void)ct::archive::load_bytes(bytes, ct::detail::all_operations{});
   }
   /// Any operation of the library on anything.
   answer executed(builder& m, statement const& s) {

@@ -288,7 +288,7 @@ def way_of(way, r, results, bound, type_of):
                         f'    show("dx, together", joint.value(together[y.size() + k].as<{type_of}>())), show("dx, split", back.value(x[k].as<{type_of}>()));']
     if way == "archive":
         names = ", ".join(f'{{"{k}", {e}}}' for k, e in enumerate(results.split(", ")))
-        return [f"  auto file = ct::archive::load_bytes(ct::archive::bytes_of(g, {{}}, {{{names}}}), ct::all_operations{{}});",
+        return [f"  auto file = ct::archive::load_bytes(ct::archive::bytes_of(g, {{}}, {{{names}}}), ct::detail::all_operations{{}});",
                 f"  std::vector<ct::dynamic::any_expr> found;", f"  for (int k = 0; k < {len(results.split(', '))}; ++k) found.push_back(file.find(std::to_string(k)));",
                 "  auto q = file.graph.compile(found);"] + \
                [f'  q.bind(file.find<{"std::int64_t" if v.kind == "i" else type_of}>("{x}"), {x}_data);' for x, v in r.inputs.items()] + \

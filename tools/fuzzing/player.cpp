@@ -41,7 +41,7 @@ template <class T> struct built {
   dynamic::graph g;
   builder_of<dynamic::expr, T, built> made;
   std::vector<dynamic::any_expr> outputs, wrt, slopes, curves;
-  std::set<ct::symbol> symbols; // of the outputs
+  std::set<ct::extend::symbol> symbols; // of the outputs
   real loss;
 
   built(recipe const& r, dynamic::gradient_options const& how = {}) : made(r, *this) {
@@ -285,7 +285,7 @@ template <class T> void play(recipe const& r) {
   way("archive", true, [&] {
     std::vector<ct::archive::named> listed;
     for (std::size_t k = 0; k < all.size(); ++k) listed.push_back({"result " + std::to_string(k), all[k]});
-    auto file = ct::archive::load_bytes(ct::archive::bytes_of(b.g, {}, listed), ct::all_operations{});
+    auto file = ct::archive::load_bytes(ct::archive::bytes_of(b.g, {}, listed), ct::detail::all_operations{});
     std::vector<dynamic::any_expr> found;
     for (auto const& one : listed) found.push_back(file.find(one.name));
     auto q = file.graph.compile(found);

@@ -133,7 +133,7 @@ inline block parsed_block(std::istream& in) {
 inline std::vector<ct::operation const*> const& library() {
   static auto const all = []<class... Op>(ct::operations<Op...>) {
     return std::vector<ct::operation const*>{ct::info_of<Op>()...};
-  }(ct::all_operations{});
+  }(ct::detail::all_operations{});
   return all;
 }
 

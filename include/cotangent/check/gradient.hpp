@@ -41,7 +41,7 @@ struct gradient_check {
   explicit operator bool() const noexcept { return passed; }
 
   /// The result in words.
-  message words() const {
+  detail::message words() const {
     char text[400];
     if (argument < 0)
       std::snprintf(
@@ -54,7 +54,7 @@ struct gradient_check {
                     "give %.9g: an error of "
                     "%.3g, tolerance %.3g",
                     argument, static_cast<long long>(element), gradient, step, expected, worst, tolerance);
-    return message(text);
+    return detail::message(text);
   }
   template <class Stream>
     requires requires(Stream& s) { s.flush(); }

@@ -8,14 +8,12 @@
 #include <cstdint>
 #include <utility>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The argument types of a compiled function: values of element types, tensors, views, arrays, vectors,
 /// spans, and every type for which `extend::memory` is specialized. `A` is neither a reference nor const.
 template <class A>
 concept argument_type = detail::memory_traits<A>::exists;
-
-namespace detail {
 
 // Anonymous extents of an argument are named after its position, so that those of two arguments differ.
 constexpr shape name_anonymous(shape s, int position) noexcept {
@@ -40,8 +38,6 @@ struct view_with<Element, S, std::index_sequence<I...>> {
   using type = view<Element, S.extents[I]...>;
 };
 
-} // namespace detail
-
 /// Traits of the argument at a position: its element, its extents (those known at run time only are
 /// "?position"), and a view of it. Other types join by `extend::memory` (core/memory.hpp).
 template <argument_type A, int Position>
@@ -63,6 +59,6 @@ struct argument_traits {
   static constexpr view_type view_of(A const& a) { return view_type(a); }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -6,9 +6,8 @@
 #  define COTANGENT_ASSERTIONS 1
 #endif
 
-namespace cotangent {
+namespace cotangent::detail {
 
-namespace detail {
 // Reached only with assertions on. It is not constexpr, so that a constant evaluation stops here and names
 // it.
 [[noreturn]] inline void index_is_out_of_range() { __builtin_trap(); }
@@ -22,7 +21,6 @@ template <class T> constexpr void copy_elements(T* to, T const* from, int count)
 #endif
   for (int i = 0; i < count; ++i) to[i] = from[i];
 }
-} // namespace detail
 
 /// A growable array for constant evaluations.
 ///
@@ -189,6 +187,6 @@ private:
   }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -23,11 +23,11 @@ namespace cotangent {
 /// source.
 class error : public std::exception {
 public:
-  explicit error(message const& text) noexcept : text_(text) {}
+  explicit error(detail::message const& text) noexcept : text_(text) {}
   char const* what() const noexcept override { return text_.text(); }
 
 private:
-  message text_;
+  detail::message text_;
 };
 
 /// Sizes, extents, ranks or indices that do not fit.

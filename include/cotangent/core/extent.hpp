@@ -240,6 +240,8 @@ constexpr extent operator*(extent const& a, extent const& b) noexcept {
   return detail::combine(a, b, '*');
 }
 
+namespace detail {
+
 /// The quotient if `b` divides `a` exactly (as polynomials), else an invalid extent.
 constexpr extent divide(extent const& a, extent const& b) noexcept {
   if (a.number >= 0 && b.number > 0)
@@ -250,9 +252,9 @@ constexpr extent divide(extent const& a, extent const& b) noexcept {
   if (b.number == 1) return a;
   if (a == b) return extent::of(1);
   if (a.overflow() || b.overflow()) return extent::refused(extent::mismatch);
-  detail::formula const quotient = detail::divide(detail::to_formula(a), detail::to_formula(b));
-  return quotient.failed != detail::formula::nothing ? extent::refused(extent::mismatch)
-                                                  : detail::to_extent(quotient);
+  formula const quotient = divide(to_formula(a), to_formula(b));
+  return quotient.failed != formula::nothing ? extent::refused(extent::mismatch)
+                                                  : to_extent(quotient);
 }
 
 /// Broadcasts axes of sizes `a` and `b` as NumPy does; invalid if they do not fit.
@@ -270,14 +272,14 @@ constexpr std::int64_t evaluate(extent const& e, Lookup const& lookup) {
   if (e.number >= 0) return e.number;
   if (!e.is_symbol() || e.overflow()) return e.is_symbol() ? extent::too_large : e.number;
   int plain = 0;
-  while (detail::is_letter(e.text[plain]) || e.text[plain] == '?' ||
-         (plain > 0 && detail::is_digit(e.text[plain])))
+  while (is_letter(e.text[plain]) || e.text[plain] == '?' ||
+         (plain > 0 && is_digit(e.text[plain])))
     ++plain;
   if (e.text[plain] == '\0') {
     std::int64_t const size = lookup(e.text, plain);
     return size < 0 ? extent::malformed : size;
   }
-  detail::formula const f = detail::to_formula(e);
+  formula const f = to_formula(e);
   std::int64_t sum = 0;
   for (int i = 0; i < f.count; ++i) {
     std::int64_t product = f.terms[i].coefficient;
@@ -294,6 +296,7 @@ constexpr std::int64_t evaluate(extent const& e, Lookup const& lookup) {
   return sum < 0 ? extent::negative : sum;
 }
 
+} // namespace detail
 } // namespace cotangent
 
 #endif

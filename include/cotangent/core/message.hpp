@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Composes a sentence in a fixed buffer, so that copying it cannot fail; longer text is cut and ends in
 /// "...".
@@ -78,6 +78,6 @@ private:
   }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Names and the sizes they are bound to.
 struct bindings {
@@ -90,8 +90,6 @@ constexpr axis_fit bind_axes(bindings& known, shape const& s, std::int64_t const
   return {};
 }
 
-namespace detail {
-
 /// The source of each axis's size: the index of a name; -2 for a formula; -1 for a number.
 struct axis_sources {
   signed char of[max_rank]{};
@@ -130,7 +128,6 @@ constexpr int sizes_from_names(std::int64_t const* named, std::int64_t* sizes) n
   return -1;
 }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

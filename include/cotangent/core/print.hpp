@@ -20,14 +20,14 @@ template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_
 }
 template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                                                      extent const& e) {
-  return out << message().put(e).text();
+  return out << detail::message().put(e).text();
 }
 template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                                                      shape const& s) {
-  return out << message().put(s).text();
+  return out << detail::message().put(s).text();
 }
 template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
-                                                                     message const& m) {
+                                                                     detail::message const& m) {
   return out << m.text();
 }
 template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,

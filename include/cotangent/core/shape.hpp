@@ -10,8 +10,10 @@ namespace cotangent {
 
 inline constexpr int max_rank = 8;
 
+namespace detail {
 /// The largest number of elements: the bytes of more would overflow a pointer difference.
 inline constexpr std::int64_t max_size = (std::int64_t{1} << 60) - 1;
+} // namespace detail
 
 /// The extents of a tensor, outermost first. A regular value, at compile time and at run time.
 struct shape {
@@ -69,6 +71,8 @@ struct strides {
   friend constexpr bool operator==(strides const&, strides const&) = default;
 };
 
+namespace detail {
+
 /// Row-major strides of a shape whose extents are numbers and whose size was checked.
 constexpr strides row_major(shape const& s) noexcept {
   strides result;
@@ -101,6 +105,7 @@ constexpr shape broadcast_shapes(shape const& a, shape const& b) noexcept {
   return result;
 }
 
+} // namespace detail
 } // namespace cotangent
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Windows on images [image, row, column, channel], shared by convolution and pooling. A window has `tall` by
 /// `wide` taps. Tap (i, j) of window (r, c) is at pixel (row(r, i), column(c, j)), which may lie in the
@@ -71,6 +71,6 @@ struct stencil_position {
   }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -171,7 +171,7 @@ public:
 private:
   template <class... Size>
   constexpr bool set_named(Size... size) {
-    constexpr int names = names_in(layout::extents).count;
+    constexpr int names = detail::names_in(layout::extents).count;
     if constexpr (sizeof...(Size) != names) {
       refusals::view_number_of_sizes::report<cotangent::extent::of(sizeof...(Size)),
                                              cotangent::extent::of(names)>();
@@ -186,7 +186,7 @@ private:
   constexpr bool fits(std::int64_t const* sizes, Size... size) {
     constexpr shape const& given = Memory::extents;
     constexpr bool flat = given.rank == 1;
-    std::int64_t const count = checked_product(sizes, given.rank);
+    std::int64_t const count = detail::checked_product(sizes, given.rank);
     if constexpr (sizeof...(Size) != 0) {
       if (!set_named(size...)) return false;
       if (layout_.size() == count) return true;
@@ -199,7 +199,7 @@ private:
                          (layout::is_static && given.is_static() && given.size() != layout::extents.size())) {
       refusals::view_shape::report<given, layout::extents>();
     } else if constexpr (detail::count_symbols(layout::extents) > 1 ||
-                         detail::count_symbols(layout::extents) != names_in(layout::extents).count) {
+                         detail::count_symbols(layout::extents) != detail::names_in(layout::extents).count) {
       refusals::view_sizes::report<given, layout::extents>();
     } else {
       std::int64_t found[max_rank + 1]{};

@@ -24,15 +24,13 @@ COTANGENT_REFUSAL_OF(other_element, allowed, "cotangent: the elements of a tenso
 // clang-format on
 } // namespace cotangent::refusals
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Valid extents of a tensor, a view or an expression.
 template <extent... E>
 concept well_formed_extents =
     sizeof...(E) <= max_rank && (E.is_valid() && ...) &&
     (E * ... * extent::of(1)).number >= extent::symbolic && (E * ... * extent::of(1)).number <= max_size;
-
-namespace detail {
 
 constexpr extent first_invalid(std::initializer_list<extent> all) noexcept {
   for (extent const& e : all)
@@ -56,7 +54,6 @@ constexpr bool refuse_malformed() {
   return true;
 }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

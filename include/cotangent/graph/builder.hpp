@@ -7,6 +7,7 @@
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/graph/graph.hpp>
 #include <cotangent/graph/hash_index.hpp>
+#include <cotangent/graph/inference.hpp>
 #include <cotangent/graph/open_region.hpp>
 #include <cotangent/graph/operation.hpp>
 
@@ -22,34 +23,14 @@ COTANGENT_REFUSAL(half_operand, at_least, bytes_of_an_element, bytes_of_float, "
 } // namespace cotangent::refusals
 
 namespace cotangent {
-
-class builder;
-
-/// The argument of an operation's shape rule. The rule reads `operand` and `attribute`, and sets `type` and `shape` or records a
-/// failure.
-struct inference {
-  builder& b;
-  symbol const* operand = nullptr;
-  int operand_count = 0;
-  std::int64_t const* attribute = nullptr;
-  int attribute_count = 0;
-  element type = element::float32;
-  std::int32_t shape = 0;
-
-  constexpr tensor_symbol const& tensor(int k) const noexcept;
-  constexpr dimensions const& dims(int k) const noexcept;
-  /// Takes element and shape of operand `k`.
-  constexpr void like(int k) noexcept;
-  constexpr void result(element e, dimensions const& d) noexcept;
-  template <class Refusal> constexpr void refuse(dimension a = 0, dimension b = 0) noexcept;
-};
+namespace extend {
 
 /// Fills a graph, merging nodes that are equal to one that stands already: the same operation on the same operands with
 /// the same attributes in the same region. The first mistake is kept in `failed()` and everything after it is ignored.
 class builder {
   graph g_;
   detail::hash_index nodes_, shapes_;
-  failure failed_;
+  detail::failure failed_;
   std::int32_t most_nodes_;  // every further node is refused
   std::int32_t beyond_ = 0; // nodes refused because of `most_nodes_`
 
@@ -77,13 +58,13 @@ public:
 
   constexpr graph const& get() const noexcept { return g_; }
   constexpr graph& edit() noexcept { return g_; }
-  constexpr failure const& failed() const noexcept { return failed_; }
-  constexpr void fail(failure f) noexcept {
+  constexpr detail::failure const& failed() const noexcept { return failed_; }
+  constexpr void fail(detail::failure f) noexcept {
     if (failed_.why == nullptr) failed_ = f;
   }
   template <class Refusal>
   constexpr void refuse(dimension a = 0, dimension b = 0, std::source_location where = {}) noexcept {
-    fail({why<Refusal>(), extent_of(a), extent_of(b), none, where});
+    fail({detail::why<Refusal>(), extent_of(a), extent_of(b), none, where});
   }
 
   constexpr tensor_symbol const& tensor(symbol t) const noexcept { return g_.tensors[t]; }
@@ -189,7 +170,7 @@ public:
   }
   /// The input of `into` for a value of the region around it.
   constexpr symbol capture(symbol outer, detail::open_region& into) {
-    array<symbol>& all = *into.captures;
+    detail::array<symbol>& all = *into.captures;
     int k = all.size() - 1;
     while (k >= 0 && all[k] != outer) --k;
     if (k < 0) k = all.push(outer);
@@ -207,7 +188,7 @@ public:
   /// The value of such an operation in another region.
   constexpr symbol computed_again(symbol source, std::int32_t other) {
     node const n = *producer(source);
-    array<std::int64_t> a(n.attribute_count);
+    detail::array<std::int64_t> a(n.attribute_count);
     for (int k = 0; k < a.size(); ++k) a[k] = g_.numbers[n.attribute + k];
     std::int32_t const before = region;
     region = other;
@@ -303,7 +284,7 @@ public:
     return g_.add(n, operands, operand_count, results, result_count, attributes, attribute_count);
   }
   /// A copy of a node of any graph, with its flags and location, in the sub-graph that nodes go to now.
-  constexpr std::int32_t assign(node n, array<symbol> const& operands, array<symbol> const& results,
+  constexpr std::int32_t assign(node n, detail::array<symbol> const& operands, detail::array<symbol> const& results,
                                 std::int64_t const* attributes) {
     n.region = region;
     nodes_.add(0, false);
@@ -311,17 +292,17 @@ public:
   }
 
   /// Permutes the nodes: node `order[k]` becomes the k-th. Symbols keep their numbers.
-  constexpr void reorder(array<std::int32_t> const& order) {
-    array<std::int32_t> position(order.size());
-    array<node> moved(order.size());
+  constexpr void reorder(detail::array<std::int32_t> const& order) {
+    detail::array<std::int32_t> position(order.size());
+    detail::array<node> moved(order.size());
     for (std::int32_t k = 0; k < order.size(); ++k) {
       moved[k] = g_.nodes[order[k]];
       position[order[k]] = k;
     }
-    g_.nodes = static_cast<array<node>&&>(moved);
+    g_.nodes = static_cast<detail::array<node>&&>(moved);
     for (tensor_symbol& t : g_.tensors)
       if (t.producer != none) t.producer = position[t.producer];
-    for (cotangent::region& r : g_.regions)
+    for (extend::region& r : g_.regions)
       if (r.owner != none) r.owner = position[r.owner];
     nodes_ = {};
     for (std::int32_t k = 0; k < order.size(); ++k) list(k);
@@ -361,8 +342,8 @@ private:
   }
   /// A number of elements, which is refused where it is too large.
   constexpr dimension fitting(dimension n) noexcept {
-    if (n <= max_size) return n;
-    refuse<refusals::shape_too_large>(n, max_size, place);
+    if (n <= detail::max_size) return n;
+    refuse<refusals::shape_too_large>(n, detail::max_size, place);
     return 0;
   }
   /// Lets equal nodes merge with the next one that is not listed yet, `k`.
@@ -381,17 +362,23 @@ private:
   }
 };
 
-constexpr tensor_symbol const& inference::tensor(int k) const noexcept { return b.tensor(operand[k]); }
-constexpr dimensions const& inference::dims(int k) const noexcept { return b.dims(operand[k]); }
+} // namespace extend
+
+namespace detail {
+using extend::builder;
+} // namespace detail
+
+constexpr extend::tensor_symbol const& inference::tensor(int k) const noexcept { return b.tensor(operand[k]); }
+constexpr extend::dimensions const& inference::dims(int k) const noexcept { return b.dims(operand[k]); }
 constexpr void inference::like(int k) noexcept {
   type = tensor(k).type;
   shape = tensor(k).shape;
 }
-constexpr void inference::result(element e, dimensions const& d) noexcept {
+constexpr void inference::result(element e, extend::dimensions const& d) noexcept {
   type = e;
   shape = b.shape(d);
 }
-template <class Refusal> constexpr void inference::refuse(dimension a, dimension c) noexcept {
+template <class Refusal> constexpr void inference::refuse(extend::dimension a, extend::dimension c) noexcept {
   b.refuse<Refusal>(a, c);
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <source_location>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Restores region, flags and place of a builder when a scope ends.
 class builder_scope {
@@ -27,6 +27,6 @@ public:
   }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <source_location>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// A refusal as data. A throw inside a constant evaluation prints dozens of lines, so constexpr passes never
 /// throw and record the reason. At compile time `report` states it by one static_assert, at run time it
@@ -26,11 +26,9 @@ struct failure {
   std::source_location where{};
 };
 
-namespace detail {
 template <class Refusal> struct refusal_of {
   static constexpr refusal info{Refusal::text};
 };
-} // namespace detail
 
 /// The record of a refusal struct (see COTANGENT_REFUSAL).
 template <class Refusal> constexpr refusal const* why() noexcept {
@@ -38,6 +36,6 @@ template <class Refusal> constexpr refusal const* why() noexcept {
   return &detail::refusal_of<Refusal>::info;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -17,7 +17,7 @@
 #  endif
 #endif
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The capacity of each pool of a frozen graph.
 struct capacity {
@@ -43,8 +43,6 @@ struct capacity {
   }
 };
 
-namespace detail {
-
 template <class T, int N> struct pool {
   T data[N > 0 ? N : 1]{};
 };
@@ -52,8 +50,6 @@ template <class T, int N> struct pool {
 template <class T, int N> constexpr void fill(pool<T, N>& to, T const* from, int count) {
   copy_elements(to.data, from, count);
 }
-
-} // namespace detail
 
 /// A finished graph as a constant: the form in which one constant evaluation passes it to the next and to
 /// templates. These take a type that holds it, never the graph itself.
@@ -83,8 +79,6 @@ struct built {
   failure failed;
 };
 
-namespace detail {
-
 /// A builder for graphs that constant evaluations plan.
 struct bounded_builder : builder {
   constexpr bounded_builder() : builder(COTANGENT_MOST_NODES) {}
@@ -97,10 +91,6 @@ struct bounded_builder : builder {
     return {static_cast<graph&&>(edit()), found};
   }
 };
-
-} // namespace detail
-
-namespace detail {
 
 template <capacity C> constexpr frozen_graph<C> freeze(built const& from) {
   frozen_graph<C> f;
@@ -124,8 +114,6 @@ template <class Make, capacity C> struct frozen_with {
   static constexpr frozen_graph<C> value = freeze<C>(Make::make());
 };
 
-} // namespace detail
-
 /// Freezes the graph that `Make::make()` builds (a `built`): evaluated once if `Guess` has room for it, else
 /// again with exactly the required room.
 ///
@@ -141,6 +129,6 @@ template <class Make, capacity Guess = capacity{}> struct frozen {
   static constexpr graph_view view = value;
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

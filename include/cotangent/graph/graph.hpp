@@ -11,8 +11,10 @@
 #include <source_location>
 
 namespace cotangent {
-
 struct operation;
+} // namespace cotangent
+
+namespace cotangent::extend {
 
 /// Index of a tensor symbol, a node, a shape, ... within its graph.
 using symbol = std::int32_t;
@@ -51,10 +53,20 @@ struct tensor_symbol {
   std::int32_t name = none;   // into graph::names, zero terminated
 };
 
-namespace detail {
+} // namespace cotangent::extend
+
+namespace cotangent::detail {
+using extend::dimension;
+using extend::dimensions;
+using extend::none;
+using extend::symbol;
+using extend::tensor_symbol;
+
 // Copied in half the time that g++ takes for a call of the constructor in a constant evaluation.
 inline constexpr std::source_location no_place{};
-} // namespace detail
+} // namespace cotangent::detail
+
+namespace cotangent::extend {
 
 /// The properties of a node beside its operation. Passes copy them as a whole, so no pass loses a new one.
 struct node_flags {
@@ -129,7 +141,15 @@ struct graph_view {
   }
 };
 
-namespace detail {
+} // namespace cotangent::extend
+
+namespace cotangent::detail {
+
+using extend::graph_view;
+using extend::node;
+using extend::node_flags;
+using extend::region;
+
 /// The sizes of a product of an [m, k] and a [k, n] matrix, or of the matrices of two stacks.
 struct product_sizes {
   dimension matrices, m, n, k;
@@ -139,19 +159,21 @@ constexpr product_sizes product_sizes_of(graph_view const& g, node const& n) {
   int const at = y.rank - 2;
   return {at == 0 ? 1 : y.size[0], y.size[at], y.size[at + 1], a.size[g.attribute(n, 0) != 0 ? at : at + 1]};
 }
-} // namespace detail
+} // namespace cotangent::detail
+
+namespace cotangent::extend {
 
 /// The graph: a regular value that consists of arrays which refer to each other by index. Nodes are in topological order. The graph itself merges nothing and checks nothing: `builder` and `verify` do.
 struct graph {
-  array<tensor_symbol> tensors;
-  array<node> nodes;
-  array<std::int32_t> ids;
-  array<std::int64_t> numbers;
-  array<dimensions> shapes;
-  array<extent> extents;
-  array<region> regions;
-  array<char> names;
-  array<std::int32_t> blocks; // rematerialized functions (`ct::checkpoint`): the block around each, or 0
+  detail::array<tensor_symbol> tensors;
+  detail::array<node> nodes;
+  detail::array<std::int32_t> ids;
+  detail::array<std::int64_t> numbers;
+  detail::array<dimensions> shapes;
+  detail::array<extent> extents;
+  detail::array<region> regions;
+  detail::array<char> names;
+  detail::array<std::int32_t> blocks; // rematerialized functions (`ct::checkpoint`): the block around each, or 0
 
   constexpr graph() { regions.push(region{}); }
   /// A copy of what a view shows, with room for `room` times as much.
@@ -205,7 +227,7 @@ struct graph {
     regions[r].output_count = n;
   }
   /// Replaces the operands and results of a node, for example by more results.
-  constexpr void rewire(std::int32_t at, array<symbol> const& operands, array<symbol> const& results) {
+  constexpr void rewire(std::int32_t at, detail::array<symbol> const& operands, detail::array<symbol> const& results) {
     node& n = nodes[at];
     n.first = ids.append(operands.data(), operands.size());
     n.operand_count = operands.size();
@@ -224,7 +246,13 @@ struct graph {
   }
 };
 
-namespace detail {
+} // namespace cotangent::extend
+
+namespace cotangent {
+using extend::graph;
+} // namespace cotangent
+
+namespace cotangent::detail {
 
 /// The nodes of each region, in their order, or in the one given.
 class region_nodes {
@@ -263,7 +291,6 @@ public:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,15 +8,18 @@
 #include <cstdint>
 #include <type_traits>
 
+namespace cotangent::extend {
+struct graph_view;
+struct node;
+} // namespace cotangent::extend
+
 namespace cotangent {
 
 struct inference;
 struct adjoint_rule;
 struct batch_rule;
-struct graph_view;
 struct rule;
 struct term;
-struct node;
 struct tangent_rule;
 struct whole_call;
 
@@ -58,6 +61,8 @@ enum class derivative_kind : unsigned char {
   none_, // undefined: requesting it is refused, naming the operation
 };
 
+namespace extend {
+
 /// A number of any element type, for constant folding and the reference evaluation.
 struct scalar {
   element type = element::float64;
@@ -81,6 +86,12 @@ struct scalar {
   }
 };
 
+} // namespace extend
+
+namespace detail {
+using extend::scalar;
+} // namespace detail
+
 /// The descriptor of an operation in graphs: one static object for each operation struct, returned by
 /// `info_of`. Its address is the identity of the operation.
 struct operation {
@@ -97,18 +108,18 @@ struct operation {
   void (*tangent)(tangent_rule&) = nullptr;
   void (*batch)(batch_rule&) = nullptr; // elementwise operations and identities need none
   /// Elementwise: the value of one element. Reductions: the combination of two values.
-  scalar (*evaluate)(scalar const*) = nullptr;
+  extend::scalar (*evaluate)(extend::scalar const*) = nullptr;
   /// Reductions: the value of no elements.
-  scalar (*neutral)(element) = nullptr;
+  extend::scalar (*neutral)(element) = nullptr;
   /// Whole: the value, element by element, for constant evaluations and operations without a kernel.
   void (*whole)(whole_call const&) = nullptr;
   /// Whole: the same of a small node by other operations, with equal bits; and their number of steps in straight-line code, or -1.
   term (*formula)(rule const&) = nullptr;
-  int (*formula_steps)(graph_view const&, node const&) = nullptr;
+  int (*formula_steps)(extend::graph_view const&, extend::node const&) = nullptr;
   /// Whole: the number of additions and multiplications of a node.
-  double (*flops)(graph_view const&, node const&) = nullptr;
+  double (*flops)(extend::graph_view const&, extend::node const&) = nullptr;
   /// Control: the defect of a node, in words, or null; indices are within their pools already.
-  char const* (*check)(graph_view const&, node const&) = nullptr;
+  char const* (*check)(extend::graph_view const&, extend::node const&) = nullptr;
   /// The user's function, if a node of it reports `status::singular_matrix`. Whole: it sets `whole_call::found`.
   char const* reports = nullptr;
   /// Elementwise operations that report: the same as a function of whole tensors, which interpreters run instead.
@@ -154,9 +165,11 @@ template <class Op> constexpr operation const* info_of() noexcept {
   return &detail::operation_of<Op>::info;
 }
 
+namespace detail {
 /// The operation struct behind a descriptor.
 template <operation const* Info>
-using described_by = typename decltype(described_at(detail::behind<Info>{}))::type;
+using described_by = typename decltype(described_at(behind<Info>{}))::type;
+} // namespace detail
 
 } // namespace cotangent
 

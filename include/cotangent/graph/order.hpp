@@ -10,7 +10,7 @@
 // A graph defines dependencies, not an order. This finds a valid order: every reader of an element after the
 // one node that assigns it.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// One node that must run before another.
 struct dependency {
@@ -25,8 +25,6 @@ struct ordering {
 
   constexpr explicit operator bool() const noexcept { return cycle == none; }
 };
-
-namespace detail {
 
 /// The node of region `to` that an inner node belongs to: itself, or one that runs it; none if it is not
 /// inside.
@@ -124,8 +122,6 @@ private:
   static constexpr bool before(std::int32_t a, std::int32_t b) { return a < b; }
 };
 
-} // namespace detail
-
 /// A valid order of the nodes, as close to the pool's order as possible: always the first ready node. A node
 /// is ready after the nodes that assign elements it reads, and those that `extra` puts before it.
 ///
@@ -181,6 +177,6 @@ constexpr graph reordered(graph_view const& g, ordering const& o) {
   return to;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,9 +8,7 @@
 
 // Tensors that several nodes write, each through a view: the writers of each part, and the order of nodes.
 
-namespace cotangent {
-
-namespace detail {
+namespace cotangent::detail {
 
 /// The writers of each root in pieces: nodes by the window of their result, to be found by overlap.
 class piece_writers {
@@ -107,8 +105,6 @@ constexpr std::int32_t first_out_of_order(graph_view const& g, piece_writers con
   return none;
 }
 
-} // namespace detail
-
 /// True if the nodes are in a valid order.
 constexpr bool in_order(graph_view const& g) {
   bool views = false;
@@ -124,6 +120,6 @@ constexpr bool in_order(graph_view const& g) {
   return !views || detail::first_out_of_order(g, detail::piece_writers(g)) == none;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -249,7 +249,7 @@ private:
 ///
 /// Cost: linear.
 /// Checked: tests/static/verify.cpp, tests/runtime/verify.cpp.
-constexpr verification verify(graph_view const& g) { return detail::verifier(g).run(); }
+constexpr verification verify(extend::graph_view const& g) { return detail::verifier(g).run(); }
 
 } // namespace cotangent
 

@@ -11,10 +11,10 @@ namespace cotangent {
 /// The defect of a graph, in words, and its location; true if there is none.
 struct verification {
   char const* text = nullptr;
-  std::int32_t node = none;
-  symbol tensor = none;
-  std::int32_t region = none;
-  std::int32_t other = none; // a second node
+  std::int32_t node = extend::none;
+  extend::symbol tensor = extend::none;
+  std::int32_t region = extend::none;
+  std::int32_t other = extend::none; // a second node
 
   constexpr explicit operator bool() const noexcept { return text == nullptr; }
 };

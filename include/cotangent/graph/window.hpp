@@ -11,9 +11,7 @@
 
 // Views: windows on tensors, of tensors or of views, within their bounds.
 
-namespace cotangent {
-
-namespace refusals {
+namespace cotangent::refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(view_out_of_range, less_than, position_of_element, elements_there, "cotangent: view: every element of a view, its offset included, must be within the viewed tensor or view")
 COTANGENT_REFUSAL(view_before_start, is, positions_before_start, position, "cotangent: view: no element of a view may precede the first element of the viewed tensor or view")
@@ -21,7 +19,9 @@ COTANGENT_REFUSAL(view_rank, equal, rank_of_view, rank_of_viewed, "cotangent: vi
 COTANGENT_REFUSAL(view_named_extent, is, extent_of_view, number, "cotangent: view: the extents of a view, and of the viewed tensor, must be numbers")
 COTANGENT_REFUSAL(view_too_many_axes, at_most, axes_of_view, axes_of_a_tensor, "cotangent: view: a view must not have more axes than a tensor can have")
 // clang-format on
-} // namespace refusals
+} // namespace cotangent::refusals
+
+namespace cotangent::detail {
 
 /// The window of a symbol on its root: all elements, row-major, unless it is a view.
 constexpr tensor_window window_of(graph_view const& g, symbol t) noexcept {
@@ -40,8 +40,6 @@ constexpr tensor_window window_of(graph_view const& g, symbol t) noexcept {
   if (s.base != none) w.offset = g.numbers[s.window];
   return w;
 }
-
-namespace detail {
 
 constexpr bool numbers_only(dimensions const& d) noexcept {
   for (int k = 0; k < d.rank; ++k)
@@ -147,8 +145,6 @@ constexpr symbol push_view(builder& b, tensor_window const& w, dimensions const&
   return t;
 }
 
-} // namespace detail
-
 /// True if two symbols overlap. Exact for boxes on a common row-major grid and for windows of one stride
 /// each; true if an exact answer would be expensive.
 constexpr bool overlap(graph_view const& g, symbol a, symbol b) {
@@ -222,6 +218,6 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
   return detail::push_view(b, w, sizes);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

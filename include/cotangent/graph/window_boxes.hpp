@@ -8,7 +8,7 @@
 
 // The elements of a window: with the fewest strides, and as a box on a row-major grid.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Elements of a root tensor: the offset of the first one, and the size and stride of each axis, in elements
 /// of the root.
@@ -33,8 +33,6 @@ struct tensor_window {
     return true;
   }
 };
-
-namespace detail {
 
 /// first, first + step, ...: `count` numbers, ascending.
 struct progression {
@@ -259,7 +257,6 @@ constexpr bool within(grid_box const& a, grid_box const& b, int rank) noexcept {
   return true;
 }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

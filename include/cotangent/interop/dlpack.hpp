@@ -63,16 +63,16 @@ template <class Element, extent... Extents, class Tensor>
 strided_span<Element, Extents...> from_dlpack(Tensor const& t) {
   using T = std::remove_const_t<Element>;
   constexpr int rank = sizeof...(Extents);
-  auto const refuse = [](message const& text) {
+  auto const refuse = [](detail::message const& text) {
     detail::raise_if_offered<shape_error>(text);
     return strided_span<Element, Extents...>();
   };
   if (t.device.device_type != 1)
-    return refuse(message("cotangent: from_dlpack: the tensor must be in the memory of the CPU"));
+    return refuse(detail::message("cotangent: from_dlpack: the tensor must be in the memory of the CPU"));
   if (t.dtype.code != detail::dlpack_code<T> || t.dtype.bits != 8 * sizeof(T) || t.dtype.lanes != 1)
-    return refuse(message("cotangent: from_dlpack: the elements of the tensor must be those of the span"));
+    return refuse(detail::message("cotangent: from_dlpack: the elements of the tensor must be those of the span"));
   if (t.ndim != rank)
-    return refuse(message("cotangent: from_dlpack: the rank of the tensor must be the number of extents"));
+    return refuse(detail::message("cotangent: from_dlpack: the rank of the tensor must be the number of extents"));
   std::int64_t sizes[rank + 1]{}, strides[rank + 1]{};
   std::int64_t dense = 1;
   for (int k = rank - 1; k >= 0; --k) {

@@ -78,12 +78,14 @@ template <class T, extent R, extent C> struct eigen_tensor_of<T, R, C> {
 /// one column (numbers) are refused, since Eigen counts them as vectors.
 template <class T, extent... E> using eigen_tensor = typename detail::eigen_tensor_of<T, E...>::type;
 
+namespace detail {
 /// An Eigen object with named sizes, made by `eigen_view`.
 template <class Plain, class Element, extent... Extents>
 class named_eigen : public strided_span<Element, Extents...> {
 public:
   using strided_span<Element, Extents...>::strided_span;
 };
+} // namespace detail
 
 /// Names the sizes of an Eigen object, so that those of two arguments can be compared: a vector has one size, a matrix
 /// two. The gradient is a plain Eigen object. Nothing is copied.
@@ -110,7 +112,7 @@ template <extent... Extents, class M> auto eigen_view(M&& m) {
       strides[0] = static_cast<std::int64_t>(m.rowStride());
       strides[1] = static_cast<std::int64_t>(m.colStride());
     }
-    return named_eigen<typename plain::PlainObject, pointed, Extents...>(traits::data(m), sizes, strides);
+    return detail::named_eigen<typename plain::PlainObject, pointed, Extents...>(traits::data(m), sizes, strides);
   }
 }
 
@@ -134,7 +136,7 @@ template <class X> auto eigen_map(X&& x) {
       std::int64_t strides[max_rank + 1]{};
       extend::memory<plain>::strides(x, strides);
       if (strides[0] < 0 || strides[1] < 0)
-        detail::raise_if_offered<shape_error>(message("cotangent: eigen_map: strides must be at least 0"));
+        detail::raise_if_offered<shape_error>(detail::message("cotangent: eigen_map: strides must be at least 0"));
       auto const first = static_cast<Eigen::Index>(strides[0]), second = static_cast<Eigen::Index>(strides[1]);
       using stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
       return Eigen::Map<seen, Eigen::Unaligned, stride>(x.data(), height, width, Matrix::IsRowMajor ? stride(first, second) : stride(second, first));
@@ -142,7 +144,7 @@ template <class X> auto eigen_map(X&& x) {
   };
   using any_matrix = Eigen::Matrix<number, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   if constexpr (requires { x.rank(); }) {
-    if (x.rank() > 2) detail::raise_if_offered<shape_error>(message("cotangent: eigen_map: the rank must be at most 2"));
+    if (x.rank() > 2) detail::raise_if_offered<shape_error>(detail::message("cotangent: eigen_map: the rank must be at most 2"));
     return with(std::type_identity<any_matrix>{}, x.rank() > 0 ? x.extent(0) : 1, x.rank() > 1 ? x.extent(1) : 1);
   } else {
     using traits = detail::memory_traits<plain>;
@@ -201,13 +203,13 @@ struct cotangent::extend::memory<T> {
 };
 
 template <class Plain, class Element, cotangent::extent... Extents>
-struct cotangent::extend::memory<cotangent::named_eigen<Plain, Element, Extents...>>
+struct cotangent::extend::memory<cotangent::detail::named_eigen<Plain, Element, Extents...>>
     : cotangent::extend::memory<cotangent::strided_span<Element, Extents...>> {
   using owner = Plain;
   static owner make(std::int64_t const* sizes) { return memory<Plain>::make(sizes); }
 };
 template <class Plain, class Element, cotangent::extent... Extents>
 inline constexpr bool
-    cotangent::detail::keeps_extents<cotangent::named_eigen<Plain, Element, Extents...>> = true;
+    cotangent::detail::keeps_extents<cotangent::detail::named_eigen<Plain, Element, Extents...>> = true;
 
 #endif

@@ -9,11 +9,13 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/core/message.hpp>
 #include <cotangent/io/with_commas.hpp>
 #include <cotangent/plan/layout.hpp>
+#include <cotangent/plan/regions.hpp>
 #include <cotangent/plan/straight/straighten.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace cotangent {
 namespace detail {
@@ -113,6 +115,18 @@ private:
   }
 };
 
+/// Calls `visit(view, plan, straight)` for the regions of a graph, each planned as a separate graph: first the nodes outside of
+/// bodies, then the bodies of loops and branches. With `straight_code`, small ones have no plan.
+template <class Visit> void each_planned_region(graph_view const& g, int vector_bytes, bool straight_code, Visit visit) {
+  for (std::int32_t r = 0; r < g.region_count; ++r) {
+    graph own;
+    if (has_control(g)) own = region_graph(g, r);
+    graph_view const view = has_control(g) ? graph_view(own) : g;
+    bool const straight = straight_code && runs_straight(view, vector_bytes);
+    visit(view, straight ? plan() : make_plan(view, vector_bytes), straight);
+  }
+}
+
 /// The number of steps of each kind in straight-line code.
 inline std::string describe_steps(straight_program const& p) {
   int loads = 0, vectors = 0, numbers = 0, shuffles = 0, stores = 0;
@@ -135,15 +149,36 @@ inline std::string describe_steps(straight_program const& p) {
       .append(plan_writer::counted(stores, "store"));
 }
 
+/// The code of a region in words, and its nests, if it has any.
+struct region_text {
+  std::string code, nests;
+};
+inline std::vector<region_text> describe_regions(graph_view const& g, int vector_bytes, bool straight_code) {
+  std::vector<region_text> all;
+  each_planned_region(g, vector_bytes, straight_code, [&](graph_view const& v, plan const& p, bool straight) {
+    plan_writer const w(v, p);
+    if (straight) all.push_back({"straight-line code: " + describe_steps(straighten(v, vector_bytes)), {}});
+    else all.push_back({"loops: " + w.counts(), w.nests()});
+  });
+  return all;
+}
+/// The nests outside of bodies, then the code of bodies.
+inline std::string text_of(graph_view const& g, std::vector<region_text> const& all) {
+  std::string text = all[0].nests;
+  for (std::size_t r = 1; r < all.size(); ++r)
+    text.append("region ").append(std::to_string(r)).append(" of ").append(g.nodes[g.regions[r].owner].op->name)
+        .append(", ").append(all[r].code).append(1, '\n').append(all[r].nests);
+  return text;
+}
+
 } // namespace detail
 
 inline namespace COTANGENT_ABI {
 
 /// Describes the loop nests of a graph for registers of that size: for each nest the sizes it iterates over,
 /// which of them is in SIMD lanes, and the operations of its stages; a reduction ends a stage.
-inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_ABI_BYTES) {
-  plan const p = make_plan(g, vector_bytes);
-  return detail::plan_writer(g, p).nests();
+inline std::string describe(extend::graph_view const& g, int vector_bytes = COTANGENT_ABI_BYTES) {
+  return detail::text_of(g, detail::describe_regions(g, vector_bytes, false));
 }
 
 /// Describes how a program was compiled, in words: `std::cout << ct::describe<P>();`
@@ -151,10 +186,7 @@ inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_AB
 /// Checked: tests/runtime/io.cpp
 template <class P> std::string describe() {
   using detail::plan_writer;
-  graph_view const g = P::graph;
-  bool const straight = runs_straight(g, COTANGENT_ABI_BYTES);
-  plan const p = straight ? plan() : make_plan(g, COTANGENT_ABI_BYTES);
-  plan_writer const w(g, p);
+  extend::graph_view const g = P::graph;
   auto const number = [](auto n) { return detail::with_commas(static_cast<std::int64_t>(n)); };
   std::string text = plan_writer::counted(g.input_count(), "input")
                          .append(", ")
@@ -166,15 +198,15 @@ template <class P> std::string describe() {
         .append(number(P::differentiated_nodes))
         .append(" with gradients, ");
   text.append(number(g.node_count)).append(" simplified\n");
-  if (straight) text.append("straight-line code: ").append(detail::describe_steps(straighten(g, COTANGENT_ABI_BYTES)));
-  else text.append("loops: ").append(w.counts());
+  auto const regions = detail::describe_regions(g, COTANGENT_ABI_BYTES, true);
+  text.append(regions[0].code);
   text.append("\nworkspace: ");
   if constexpr (P::grows) text.append("grows with the iterations of loops");
   else if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
   else text.append("depends on the sizes of a call");
   text.append("\nwork: ").append(number(P::flops)).append(" additions or equivalent");
   if (g.extent_count > 0) text.append(", were named sizes 1");
-  return text.append(1, '\n').append(w.nests());
+  return text.append(1, '\n').append(detail::text_of(g, regions));
 }
 
 } // namespace COTANGENT_ABI

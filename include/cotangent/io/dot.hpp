@@ -20,7 +20,7 @@ namespace cotangent {
 ///     ct::dot(std::ofstream("graph.dot"), ct::program<decltype(ct::value_and_grad(loss)), ...>::graph);
 ///
 /// Checked: tests/runtime/io.cpp, tests/runtime/dot_regions.cpp
-template <class Stream> void dot(Stream&& out, graph_view const& g, dot_options const& options = {}) {
+template <class Stream> void dot(Stream&& out, extend::graph_view const& g, dot_options const& options = {}) {
   detail::dot_writer(g, options).write(out);
 }
 

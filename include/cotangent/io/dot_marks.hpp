@@ -89,7 +89,7 @@ private:
     }
   }
   void find_views(graph_view const& g) {
-    array<bool> const zeros = cotangent::zero_filled(g);
+    array<bool> const zeros = detail::zero_filled(g);
     for (std::int32_t i = 0; i < g.node_count; ++i)
       for (int k = 0; runs[i] && k < g.nodes[i].result_count; ++k)
         if (symbol const y = g.result(g.nodes[i], k); g.tensors[y].base != none) {

@@ -163,7 +163,7 @@ template <class P, class... Args>
   requires requires(Args const&... args) { P::workspace_for(args...); } ||
            (sizeof...(Args) == 0 && requires { P::workspace_bytes; })
 profile memory_profile(Args const&... args) {
-  graph_view const g = P::graph;
+  extend::graph_view const g = P::graph;
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(g.extent_count) + 1);
   std::int64_t bytes = 0;
   if constexpr (requires { P::workspace_bytes; }) bytes = static_cast<std::int64_t>(P::workspace_bytes);
@@ -171,10 +171,12 @@ profile memory_profile(Args const&... args) {
     P::extent_sizes(sizes.data(), args...);
     bytes = static_cast<std::int64_t>(P::workspace_for(args...));
   }
-  bool const straight = runs_straight(g, COTANGENT_ABI_BYTES);
-  plan const p = straight ? plan() : make_plan(g, COTANGENT_ABI_BYTES);
-  profile made = detail::plan_profile(g, p, bytes, sizes.data(), requires { P::workspace_bytes; }).made;
-  if (straight) made.steps = {{"straight-line code, in registers", {}, 0, {}}};
+  profile made;
+  detail::each_planned_region(g, COTANGENT_ABI_BYTES, true, [&](extend::graph_view const& v, detail::plan const& p, bool straight) {
+    if (!made.steps.empty()) return; // a body: its memory counts as that of its loop or branch
+    made = detail::plan_profile(v, p, bytes, sizes.data(), requires { P::workspace_bytes; }).made;
+    if (straight) made.steps = {{"straight-line code, in registers", {}, 0, {}}};
+  });
   made.title = "program";
   return made;
 }

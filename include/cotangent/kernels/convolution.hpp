@@ -17,7 +17,7 @@ inline namespace COTANGENT_ABI {
 /// One convolution: `groups` parts, each with `channels` channels of the image and `results` channels of the
 /// result.
 struct convolution_shape {
-  stencil window;
+  cotangent::detail::stencil window;
   std::int64_t groups, channels, results;
 
   constexpr std::int64_t row() const noexcept { return groups * results; }
@@ -53,7 +53,7 @@ template <class T> constexpr std::int64_t convolve_weight_scratch_bytes(convolut
 /// Shapes: x [image, height, width, channel], w [tap, channel of a group, result], y [window, result].
 /// Checked: tests/runtime/convolution_kernels.cpp
 template <class T> void convolve(convolution_shape const& s, T const* x, T const* w, T* y, T* scratch) {
-  stencil const& z = s.window;
+  cotangent::detail::stencil const& z = s.window;
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
   bool const plain = z.is_plain();
   std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, detail::block_of_windows);
@@ -73,7 +73,7 @@ template <class T> void convolve(convolution_shape const& s, T const* x, T const
 
 /// x = the sum of y w over all windows, in the order of windows where they overlap. Shapes as above.
 template <class T> void convolve_image(convolution_shape const& s, T const* y, T const* w, T* x, T* scratch) {
-  stencil const& z = s.window;
+  cotangent::detail::stencil const& z = s.window;
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
   bool const plain = z.is_plain();
   std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, detail::block_of_windows);
@@ -93,7 +93,7 @@ template <class T> void convolve_image(convolution_shape const& s, T const* y, T
 /// w[t, c, o] = sum over windows of x y, in the chains of a matrix product. Shapes as above.
 template <class T> void convolve_weight(convolution_shape const& s, T const* x, T const* y, T* w,
                                         T* scratch) {
-  stencil const& z = s.window;
+  cotangent::detail::stencil const& z = s.window;
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
   bool const plain = z.is_plain();
   if (positions == 0) std::memset(w, 0, static_cast<std::size_t>(k * row) * sizeof(T));

@@ -23,10 +23,10 @@ namespace detail {
 /// Calls `run(offset in the image, offset in the row of the matrix, elements)` for the parts of a window
 /// inside the image, and `border(offset in the row, elements)` for the parts outside, from left to right.
 template <class Run, class Border>
-COTANGENT_INLINE void for_runs(stencil const& z, channel_range channels, stencil_position const& at, Run run,
+COTANGENT_INLINE void for_runs(cotangent::detail::stencil const& z, channel_range channels, cotangent::detail::stencil_position const& at, Run run,
                                Border border) {
   std::int64_t const line = z.wide * channels.count;
-  stencil::range const across = z.columns_inside(at.column);
+  cotangent::detail::stencil::range const across = z.columns_inside(at.column);
   bool const joined = z.spread_right == 1 && channels.count == z.channels; // contiguous in both
   for (std::int64_t i = 0, to = 0; i < z.tall; ++i, to += line) {
     std::int64_t const y = z.row(at.row, i);
@@ -58,9 +58,9 @@ template <class T> COTANGENT_INLINE void add_to(T* to, T const* from, std::int64
 /// Calls `run(image, matrix, n)` for the runs of `count` windows from `first` on, and `border(matrix, n)` for
 /// the parts outside; `matrix` has one row for each window.
 template <class Image, class Matrix, class Run, class Border>
-COTANGENT_INLINE void for_windows(stencil const& z, channel_range channels, std::int64_t first,
+COTANGENT_INLINE void for_windows(cotangent::detail::stencil const& z, channel_range channels, std::int64_t first,
                                   std::int64_t count, Image* image, Matrix* matrix, Run run, Border border) {
-  stencil_position at = stencil_position::of(z, first);
+  cotangent::detail::stencil_position at = cotangent::detail::stencil_position::of(z, first);
   std::int64_t const row = z.taps() * channels.count;
   for (std::int64_t k = 0; k < count; ++k, matrix += row, at.next(z))
     for_runs(
@@ -75,7 +75,7 @@ COTANGENT_INLINE void for_windows(stencil const& z, channel_range channels, std:
 
 /// Row k of the matrix at `to` holds the pixels under window `first + k`, tap by tap; the border is zero.
 template <class T>
-[[gnu::noinline]] void take_patches(stencil const& z, channel_range channels, std::int64_t first,
+[[gnu::noinline]] void take_patches(cotangent::detail::stencil const& z, channel_range channels, std::int64_t first,
                                     std::int64_t count, T const* image, T* to) {
   detail::for_windows(
       z, channels, first, count, image, to,
@@ -89,7 +89,7 @@ template <class T>
 
 /// Adds row k of the matrix at `from` to the pixels under window `first + k`, in this order.
 template <class T>
-[[gnu::noinline]] void add_patches(stencil const& z, channel_range channels, std::int64_t first,
+[[gnu::noinline]] void add_patches(cotangent::detail::stencil const& z, channel_range channels, std::int64_t first,
                                    std::int64_t count, T const* from, T* image) {
   detail::for_windows(
       z, channels, first, count, image, from,

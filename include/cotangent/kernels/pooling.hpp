@@ -27,9 +27,9 @@ template <class T, bool Full> struct channel_pack {
 };
 
 /// Calls `f(pack, window, first channel, offset in the result)` for every window and every pack of channels.
-template <class T, class F> COTANGENT_INLINE void for_channel_packs(stencil const& z, F f) {
+template <class T, class F> COTANGENT_INLINE void for_channel_packs(cotangent::detail::stencil const& z, F f) {
   constexpr std::int64_t w = simd::width<T>;
-  stencil_position at;
+  cotangent::detail::stencil_position at;
   for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z)) {
     std::int64_t c = 0;
     for (; c + w <= z.channels; c += w) f(channel_pack<T, true>{w}, at, c, p * z.channels + c);

@@ -17,13 +17,17 @@
 
 namespace cotangent {
 
+namespace detail {
 /// Convolution and pooling.
 using image_operations = typename detail::joined_operations<convolution_operations, pooling_operations>::type;
+} // namespace detail
 
+namespace detail {
 /// All operations: `ct::archive::load(path, ct::all_operations{})` also reads graphs with convolutions,
 /// dropout and the like.
 using all_operations = typename detail::joined_operations<library_operations, image_operations, linear_system_operations, pivot_operations, decomposition_operations, random_operations,
                                                           geometry_operations, gamma_operations, table_operations, tridiagonal_operations, position_operations>::type;
+} // namespace detail
 
 } // namespace cotangent
 

@@ -98,8 +98,10 @@ struct multiply_add : extend::elementwise<3> {
 
 } // namespace op
 
+namespace detail {
 using arithmetic_operations =
     operations<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add>;
+} // namespace detail
 
 template <detail::operand X>
 constexpr auto neg(X const& x, std::source_location where = std::source_location::current()) {

@@ -110,13 +110,15 @@ constexpr term operator&&(term a, term b) { return extend::apply<op::logical_and
 constexpr term operator||(term a, term b) { return extend::apply<op::logical_or>(a, b); }
 
 // A number in a formula takes the element type of the other operand.
+namespace detail {
 template <class N>
 concept number = std::is_arithmetic_v<N>;
+} // namespace detail
 #define COTANGENT_WITH_NUMBERS(OP)                                                                                     \
-  template <number N> constexpr term operator OP(term a, N b) {                                                        \
+  template <detail::number N> constexpr term operator OP(term a, N b) {                                                        \
     return a OP extend::constant_like(a, static_cast<double>(b));                                                      \
   }                                                                                                                    \
-  template <number N> constexpr term operator OP(N a, term b) {                                                        \
+  template <detail::number N> constexpr term operator OP(N a, term b) {                                                        \
     return extend::constant_like(b, static_cast<double>(a)) OP b;                                                      \
   }
 COTANGENT_WITH_NUMBERS(+)

@@ -123,7 +123,7 @@ struct after : extend::primitive<operation_kind::identity, -1> {
   }
   static constexpr void tangent(tangent_rule& r) {
     if (!r.has(0)) return;
-    array<symbol> all;
+    detail::array<extend::symbol> all;
     all.push(r.tangent[0]);
     for (int k = 1; k < r.operand_count(); ++k) all.push(r.x(k).id);
     r.give({&r.b, r.b.push(info_of<after>(), all.data(), all.size(), nullptr, 0, r.b.place)});
@@ -132,9 +132,11 @@ struct after : extend::primitive<operation_kind::identity, -1> {
 
 } // namespace op
 
+namespace detail {
 using compare_operations =
     operations<op::equal, op::not_equal, op::less, op::less_equal, op::logical_and, op::logical_or,
                op::logical_not, op::select, op::convert, op::stop_gradient, op::identity, op::after>;
+} // namespace detail
 
 namespace detail {
 

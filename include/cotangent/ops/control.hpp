@@ -10,7 +10,7 @@
 // to symbols of its own region only, and values from outside are passed in as captures. `control/`
 // builds them; their derivatives are in transform/differentiate/backward_control.hpp and transform/differentiate/forward_control.hpp.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The positions of operands, results and attributes of a loop:
 ///     operands   limit (int64 scalar, or none) | carried: initial values | captured | scanned: sequences | start
@@ -39,16 +39,16 @@ struct loop_layout {
 
   int carried = 0, captured = 0, scanned = 0, stacked = 0;
   std::int64_t flags = 0, tape_limit = 0;
-  std::int32_t condition = none, body = none; // regions
+  std::int32_t condition = extend::none, body = extend::none; // regions
 
   static constexpr loop_layout of(std::int64_t const* a) noexcept {
     auto const number = [a](int k) { return static_cast<std::int32_t>(a[k]); };
     return {number(0), number(1), number(2), number(3), a[4], a[5], number(6), number(7)};
   }
-  static constexpr loop_layout of(graph_view const& g, node const& n) noexcept {
+  static constexpr loop_layout of(extend::graph_view const& g, extend::node const& n) noexcept {
     return of(g.numbers + n.attribute);
   }
-  static constexpr loop_layout of(builder const& b, node const& n) noexcept {
+  static constexpr loop_layout of(extend::builder const& b, extend::node const& n) noexcept {
     return of(b.get().numbers.data() + n.attribute);
   }
   constexpr void write(std::int64_t* a) const noexcept {
@@ -107,10 +107,10 @@ struct case_layout {
     int const results = static_cast<int>(a[0]);
     return {results, static_cast<int>(a[1]), static_cast<int>(a[2]), a + 3, a + first_region(results)};
   }
-  static constexpr case_layout of(graph_view const& g, node const& n) noexcept {
+  static constexpr case_layout of(extend::graph_view const& g, extend::node const& n) noexcept {
     return of(g.numbers + n.attribute);
   }
-  static constexpr case_layout of(builder const& b, node const& n) noexcept {
+  static constexpr case_layout of(extend::builder const& b, extend::node const& n) noexcept {
     return of(b.get().numbers.data() + n.attribute);
   }
 
@@ -121,8 +121,6 @@ struct case_layout {
   static constexpr int first_region(int results) noexcept { return 3 + results; } // among the attributes
   constexpr int attribute_count() const noexcept { return first_region(results) + branches; }
 };
-
-namespace detail {
 
 /// True if element and shape are equal and the depth of `b` is that of `a` plus `deeper`.
 constexpr bool same_value_type(tensor_symbol const& a, tensor_symbol const& b, int deeper = 0) noexcept {
@@ -147,8 +145,9 @@ constexpr bool are_rows(graph_view const& g, symbol tensor, symbol sequence) noe
   return true;
 }
 
-} // namespace detail
+} // namespace cotangent::detail
 
+namespace cotangent {
 namespace op {
 
 /// A loop: see `loop_layout`.
@@ -158,39 +157,39 @@ namespace op {
 /// further stacked results of this loop.
 struct loop : extend::primitive<operation_kind::control, -1> {
   static constexpr char const* name = "loop";
-  static constexpr char const* check(graph_view const& g, node const& n) {
+  static constexpr char const* check(extend::graph_view const& g, extend::node const& n) {
     constexpr char const* region =
         "a loop's region has other inputs or outputs than the loop needs, or another owner";
-    if (n.attribute_count != loop_layout::attribute_count) return "a loop needs eight attributes";
+    if (n.attribute_count != detail::loop_layout::attribute_count) return "a loop needs eight attributes";
     for (int k = 0; k < 4; ++k)
       if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count)
         return "a loop has a negative or absurd count";
-    loop_layout const at = loop_layout::of(g, n);
-    if (at.flags < 0 || (at.flags & ((1 << loop_layout::flag_bits) - 1)) > 7)
+    detail::loop_layout const at = detail::loop_layout::of(g, n);
+    if (at.flags < 0 || (at.flags & ((1 << detail::loop_layout::flag_bits) - 1)) > 7)
       return "a loop has an unknown flag";
     if (at.tape_limit < 0) return "a loop has a negative tape limit";
     if (n.operand_count != at.all_operands() || n.result_count != at.result_count())
       return "a loop has other operands or results than its attributes say";
     if (!detail::runs(g, n, at.body, at.input_count(), at.output_count())) return region;
-    symbol const limit = g.operand(n, 0);
-    if (limit != none && !detail::is_scalar(g, limit, element::int64))
+    extend::symbol const limit = g.operand(n, 0);
+    if (limit != extend::none && !detail::is_scalar(g, limit, element::int64))
       return "a loop's limit must be an int64 scalar";
-    if (limit == none && at.condition == none) return "a loop without a limit must have a condition";
-    if (at.is_reverse() && (limit == none || at.condition != none))
+    if (limit == extend::none && at.condition == extend::none) return "a loop without a limit must have a condition";
+    if (at.is_reverse() && (limit == extend::none || at.condition != extend::none))
       return "a loop in reverse needs a limit, and can have no condition";
-    if (at.has_start() && (limit == none || at.condition != none))
+    if (at.has_start() && (limit == extend::none || at.condition != extend::none))
       return "a loop with a start needs a limit, and can have no condition";
     if (at.has_start() &&
-        (g.operand(n, at.start()) == none || !detail::is_scalar(g, g.operand(n, at.start()), element::int64)))
+        (g.operand(n, at.start()) == extend::none || !detail::is_scalar(g, g.operand(n, at.start()), element::int64)))
       return "a loop's start must be an int64 scalar";
-    if (at.condition != none) {
+    if (at.condition != extend::none) {
       if (!detail::runs(g, n, at.condition, at.condition_input_count(), 1)) return region;
-      symbol const goes_on = g.output(0, at.condition);
-      if (goes_on == none || !detail::is_scalar(g, goes_on, element::boolean))
+      extend::symbol const goes_on = g.output(0, at.condition);
+      if (goes_on == extend::none || !detail::is_scalar(g, goes_on, element::boolean))
         return "the condition of a loop must be one bool";
     }
     for (std::int32_t const r : {at.condition, at.body})
-      if (r != none && !detail::is_scalar(g, g.input(0, r), element::int64))
+      if (r != extend::none && !detail::is_scalar(g, g.input(0, r), element::int64))
         return "the count of a loop must be an int64 scalar";
     if (!detail::is_scalar(g, g.result(n, at.trips()), element::int64))
       return "the number of iterations of a loop must be an int64 scalar";
@@ -198,19 +197,19 @@ struct loop : extend::primitive<operation_kind::control, -1> {
   }
 
 private:
-  static constexpr char const* values(graph_view const& g, node const& n, loop_layout const& at) {
-    tensor_symbol const* const t = g.tensors;
+  static constexpr char const* values(extend::graph_view const& g, extend::node const& n, detail::loop_layout const& at) {
+    extend::tensor_symbol const* const t = g.tensors;
     for (int k = 1; k < at.operand_count(); ++k) {
-      if (g.operand(n, k) == none) return "an operand is missing";
+      if (g.operand(n, k) == extend::none) return "an operand is missing";
       int const slice = k >= at.scan(0) ? 1 : 0;
       if (!detail::same_value_type(t[g.input(k, at.body)], t[g.operand(n, k)], slice))
         return "an input of a loop's body has another type than the value passed to it";
-      if (slice == 0 && at.condition != none &&
+      if (slice == 0 && at.condition != extend::none &&
           !detail::same_value_type(t[g.input(k, at.condition)], t[g.operand(n, k)]))
         return "an input of a loop's condition has another type than the value passed to it";
     }
     for (int k = 0; k < at.output_count(); ++k)
-      if (g.output(k, at.body) == none) return "the body of a loop lacks an output";
+      if (g.output(k, at.body) == extend::none) return "the body of a loop lacks an output";
     for (int k = 0; k < at.carried; ++k) {
       if (!detail::same_value_type(t[g.output(k, at.body)], t[g.operand(n, at.init(k))]))
         return "a carried value must keep its element type and shape";
@@ -231,20 +230,20 @@ private:
 /// gets zeros from it.
 struct case_of : extend::primitive<operation_kind::control, -1> {
   static constexpr char const* name = "case_of";
-  static constexpr char const* check(graph_view const& g, node const& n) {
+  static constexpr char const* check(extend::graph_view const& g, extend::node const& n) {
     if (n.attribute_count < 3 || g.attribute(n, 0) < 0 || g.attribute(n, 1) < 0 || g.attribute(n, 2) < 0 ||
         g.attribute(n, 0) > g.id_count || g.attribute(n, 1) > g.id_count || g.attribute(n, 2) > g.id_count)
       return "a case_of has a negative or absurd count";
-    case_layout const at = case_layout::of(g, n);
+    detail::case_layout const at = detail::case_layout::of(g, n);
     if (n.attribute_count != at.attribute_count() || n.operand_count != 1 + at.values ||
         n.result_count != at.results)
       return "a case_of has other operands or results than its attributes say";
     for (int k = 0; k < n.operand_count; ++k)
-      if (g.operand(n, k) == none) return "an operand is missing";
-    symbol const index = g.operand(n, 0);
+      if (g.operand(n, k) == extend::none) return "an operand is missing";
+    extend::symbol const index = g.operand(n, 0);
     if (!detail::is_scalar(g, index, element::int64) && !detail::is_scalar(g, index, element::int32))
       return "the index of a case_of must be an integer scalar";
-    tensor_symbol const* const t = g.tensors;
+    extend::tensor_symbol const* const t = g.tensors;
     for (int k = 0; k < at.results; ++k)
       if (at.bypass(k) < -1 || at.bypass(k) >= at.values ||
           (at.bypass(k) >= 0 &&
@@ -258,7 +257,7 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
         if (!detail::same_value_type(t[g.input(k, r)], t[g.operand(n, 1 + k)]))
           return "an input of a branch has another type than the value passed to it";
       for (int k = 0; k < at.results; ++k)
-        if (g.output(k, r) != none && !detail::same_value_type(t[g.output(k, r)], t[g.result(n, k)]))
+        if (g.output(k, r) != extend::none && !detail::same_value_type(t[g.output(k, r)], t[g.result(n, k)]))
           return "all branches must give the same types";
     }
     return nullptr;
@@ -269,7 +268,7 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
 struct nothing : extend::primitive<operation_kind::control, 0> {
   static constexpr char const* name = "nothing";
   static constexpr derivative_kind derivative = derivative_kind::zero;
-  static constexpr char const* check(graph_view const&, node const& n) {
+  static constexpr char const* check(extend::graph_view const&, extend::node const& n) {
     return n.operand_count == 0 && n.result_count == 0 ? nullptr : "a nothing has no operands and no results";
   }
 };
@@ -282,10 +281,10 @@ struct sequence_add : extend::primitive<operation_kind::control, 2> {
     if (r.wanted(1)) r.give(1, r.dy());
   }
   static constexpr void tangent(tangent_rule& r);
-  static constexpr char const* check(graph_view const& g, node const& n) {
+  static constexpr char const* check(extend::graph_view const& g, extend::node const& n) {
     if (n.operand_count != 2 || n.result_count != 1) return "an operation has the wrong number of operands";
     for (int k = 0; k < 2; ++k)
-      if (g.operand(n, k) == none ||
+      if (g.operand(n, k) == extend::none ||
           !detail::same_value_type(g.tensors[g.operand(n, k)], g.tensors[g.result(n)]))
         return "only sequences of the same type can be added";
     return g.tensors[g.result(n)].depth > 0 ? nullptr : "only sequences of the same type can be added";
@@ -296,7 +295,7 @@ struct sequence_add : extend::primitive<operation_kind::control, 2> {
 struct sequence_zero : extend::primitive<operation_kind::control, 0> {
   static constexpr char const* name = "sequence_zero";
   static constexpr derivative_kind derivative = derivative_kind::zero;
-  static constexpr char const* check(graph_view const& g, node const& n) {
+  static constexpr char const* check(extend::graph_view const& g, extend::node const& n) {
     return n.operand_count == 0 && n.result_count == 1 && g.tensors[g.result(n)].depth > 0
                ? nullptr
                : "a sequence_zero has no operands and gives one sequence";
@@ -308,9 +307,9 @@ struct rows_to_sequence : extend::primitive<operation_kind::control, 1> {
   static constexpr char const* name = "rows_to_sequence";
   static constexpr void adjoint(adjoint_rule& r);
   static constexpr void tangent(tangent_rule& r);
-  static constexpr char const* check(graph_view const& g, node const& n) {
+  static constexpr char const* check(extend::graph_view const& g, extend::node const& n) {
     if (n.operand_count != 1 || n.result_count != 1) return "an operation has the wrong number of operands";
-    if (g.operand(n, 0) == none || !detail::are_rows(g, g.operand(n, 0), g.result(n)))
+    if (g.operand(n, 0) == extend::none || !detail::are_rows(g, g.operand(n, 0), g.result(n)))
       return "a sequence of rows has entries like the rows of a tensor";
     return nullptr;
   }
@@ -321,9 +320,9 @@ struct sequence_to_rows : extend::primitive<operation_kind::control, 1> {
   static constexpr char const* name = "sequence_to_rows";
   static constexpr void adjoint(adjoint_rule& r);
   static constexpr void tangent(tangent_rule& r);
-  static constexpr char const* check(graph_view const& g, node const& n) {
+  static constexpr char const* check(extend::graph_view const& g, extend::node const& n) {
     if (n.operand_count != 1 || n.result_count != 1) return "an operation has the wrong number of operands";
-    if (g.operand(n, 0) == none || !detail::are_rows(g, g.result(n), g.operand(n, 0)))
+    if (g.operand(n, 0) == extend::none || !detail::are_rows(g, g.result(n), g.operand(n, 0)))
       return "a sequence of rows has entries like the rows of a tensor";
     return nullptr;
   }
@@ -331,8 +330,10 @@ struct sequence_to_rows : extend::primitive<operation_kind::control, 1> {
 
 } // namespace op
 
+namespace detail {
 using control_operations = operations<op::loop, op::case_of, op::sequence_add, op::sequence_zero, op::rows_to_sequence,
                                       op::sequence_to_rows, op::nothing>;
+} // namespace detail
 
 namespace detail {
 

@@ -175,7 +175,7 @@ template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
     term const a = r.every(0), b = r.every(1);
     term const y = detail::convolution_of<Self>(detail::rows_to_channels(a), detail::rows_to_channels(b), n);
     if (r.b.failed().why != nullptr) return;
-    dimensions d = r.y().dims();
+    extend::dimensions d = r.y().dims();
     d.size[d.rank] = d.size[d.rank - 1];
     d.size[d.rank - 1] = r.rows;
     ++d.rank;
@@ -186,9 +186,9 @@ template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
     return detail::convolution_sizes::of(c, Self::image == 2 ? c.result : c.operand[Self::image],
                                          Self::outcome == 2 ? c.result : c.operand[Self::outcome]);
   }
-  static constexpr double flops(graph_view const& g, node const& n) {
-    dimensions const& y = g.shape(Self::outcome == 2 ? g.result(n) : g.operand(n, Self::outcome));
-    dimensions const& w = g.shape(Self::image == 2     ? g.operand(n, 1)
+  static constexpr double flops(extend::graph_view const& g, extend::node const& n) {
+    extend::dimensions const& y = g.shape(Self::outcome == 2 ? g.result(n) : g.operand(n, Self::outcome));
+    extend::dimensions const& w = g.shape(Self::image == 2     ? g.operand(n, 1)
                                   : Self::outcome == 2 ? g.operand(n, 1)
                                                        : g.result(n));
     double product = 2;
@@ -210,7 +210,7 @@ struct conv2d : convolution<conv2d> {
   static constexpr int image = 0, outcome = 2;
   static constexpr void infer(inference& r) {
     if (!detail::stencil_fits(r, 0, false)) return;
-    dimensions const x = r.dims(0), w = r.dims(1);
+    extend::dimensions const x = r.dims(0), w = r.dims(1);
     if (!detail::weights_fit(r, w, x.size[x.rank - 1])) return;
     auto const n = detail::stencil_numbers::of(r.attribute);
     r.result(r.type, detail::image_of(x, n.rows(), n.columns(), w.size[3]));
@@ -230,10 +230,10 @@ struct conv2d_image : convolution<conv2d_image> {
   static constexpr int image = 2, outcome = 0;
   static constexpr void infer(inference& r) {
     if (!detail::stencil_fits(r, 0, true)) return;
-    dimensions const y = r.dims(0), w = r.dims(1);
+    extend::dimensions const y = r.dims(0), w = r.dims(1);
     auto const n = detail::stencil_numbers::of(r.attribute);
-    dimension const groups = n[detail::stencil_numbers::groups];
-    dimension const channels = w.rank != 4 ? 0 : groups == 1 ? w.size[2] : w.size[2] * groups;
+    extend::dimension const groups = n[detail::stencil_numbers::groups];
+    extend::dimension const channels = w.rank != 4 ? 0 : groups == 1 ? w.size[2] : w.size[2] * groups;
     if (!detail::weights_fit(r, w, channels)) return;
     if (w.size[3] != y.size[y.rank - 1])
       return r.refuse<refusals::stencil_result>(y.size[y.rank - 1], w.size[3]);
@@ -255,16 +255,16 @@ struct conv2d_weight : convolution<conv2d_weight> {
   static constexpr int image = 0, outcome = 1;
   static constexpr void infer(inference& r) {
     if (!detail::stencil_fits(r, 0, false)) return;
-    dimensions const x = r.dims(0), y = r.dims(1);
+    extend::dimensions const x = r.dims(0), y = r.dims(1);
     auto const n = detail::stencil_numbers::of(r.attribute);
-    dimension const groups = n[detail::stencil_numbers::groups], channels = x.size[x.rank - 1];
+    extend::dimension const groups = n[detail::stencil_numbers::groups], channels = x.size[x.rank - 1];
     if (y.rank != x.rank) return r.refuse<refusals::stencil_result>(y.rank, x.rank);
-    dimensions const wanted = detail::image_of(x, n.rows(), n.columns(), y.size[y.rank - 1]);
+    extend::dimensions const wanted = detail::image_of(x, n.rows(), n.columns(), y.size[y.rank - 1]);
     for (int k = 0; k < y.rank; ++k)
       if (y.size[k] != wanted.size[k]) return r.refuse<refusals::stencil_result>(y.size[k], wanted.size[k]);
     if (groups != 1 && (channels < 0 || channels % groups != 0))
       return r.refuse<refusals::convolution_channels>(channels, groups);
-    dimensions w;
+    extend::dimensions w;
     w.rank = 4;
     w.size[0] = n[detail::stencil_numbers::tall];
     w.size[1] = n[detail::stencil_numbers::wide];
@@ -295,7 +295,9 @@ constexpr void conv2d_image::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
+namespace detail {
 using convolution_operations = operations<op::conv2d, op::conv2d_image, op::conv2d_weight>;
+} // namespace detail
 
 /// Options of a convolution: `{.stride = 2, .padding = {1, 0}}`. One number sets both axes.
 struct convolution {

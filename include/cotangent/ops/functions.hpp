@@ -270,10 +270,12 @@ struct min : extend::elementwise<2> {
 
 } // namespace op
 
+namespace detail {
 using function_operations =
     operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin,
                op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid, op::softplus, op::log1p,
                op::expm1, op::relu, op::pow, op::max, op::min>;
+} // namespace detail
 
 // Their functions. Operands of different shapes broadcast; a literal takes the element type of the other operand. (Written
 // out, since a macro would add three lines to each of clang's errors.)

@@ -56,8 +56,8 @@ struct gather : extend::primitive<operation_kind::gather, 2> {
   static constexpr char const* name = "gather";
   static constexpr float cost = 2;
   static constexpr void infer(inference& r) {
-    dimensions const from = r.dims(0);
-    dimensions d = r.dims(1);
+    extend::dimensions const from = r.dims(0);
+    extend::dimensions d = r.dims(1);
     r.like(0);
     if (!detail::is_index(r.tensor(1).type)) return r.refuse<refusals::index_not_integer>();
     if (from.rank < 1) return r.refuse<refusals::gather_rank>(0, 1);
@@ -90,14 +90,14 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
   }
   static constexpr void tangent(tangent_rule& r) { r.give(of(r.dx(0), r.x(1), r.y().shape_id())); }
   static constexpr void batch(batch_rule& r) {
-    dimensions const d = r.y().dims();
+    extend::dimensions const d = r.y().dims();
     std::int32_t const shape = r.with_rows(r.y().shape_id());
     if (!r.has(1)) {
-      dimensions to{d.rank + 1, {d.size[0], r.rows}};
+      extend::dimensions to{d.rank + 1, {d.size[0], r.rows}};
       for (int k = 1; k < d.rank; ++k) to.size[k + 1] = d.size[k];
       return r.give(extend::move_axis(of(extend::move_axis(r.each(0), 0, r.x(1).rank()), r.x(1), r.b.shape(to)), 1, 0));
     }
-    dimensions to = d;
+    extend::dimensions to = d;
     to.size[0] = r.b.product(r.rows, d.size[0]);
     r.give(reshape::of(of(r.every(0), detail::into_tables(r.each(1), d.size[0]), r.b.shape(to)), shape));
   }
@@ -134,7 +134,9 @@ constexpr void gather::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
+namespace detail {
 using indexing_operations = operations<op::gather, op::scatter_add, op::accumulate_rows, op::label>;
+} // namespace detail
 
 namespace extend {
 

@@ -9,12 +9,14 @@
 
 namespace cotangent {
 
+namespace detail {
 /// Every operation of cotangent.hpp: those that an archive may name. A test compares the lists with
 /// include/cotangent/ops/.
 using library_operations =
     typename detail::joined_operations<source_operations, arithmetic_operations, compare_operations, repeat_operations,
                                        function_operations, special_operations, reduction_operations,
                                        movement_operations, matmul_operations, indexing_operations, scan_operations, sorting_operations, running_operations, control_operations>::type;
+} // namespace detail
 
 namespace detail {
 /// The operations of `List` that `Of` lacks.
@@ -25,14 +27,18 @@ template <class... Op, class... Of> struct operations_beyond<operations<Op...>, 
 };
 } // namespace detail
 
+namespace detail {
 /// The elementwise operations that are emitted only by functions, adjoints and tangents that name them as `emits`: long to
 /// compile, so an interpreter has their kernels if a function that emits them was called.
 using named_operations =
     typename detail::joined_operations<operations<op::sin, op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid,
                                                   op::softplus, op::log1p, op::expm1, op::pow>,
                                        special_operations, random_operations>::type;
+} // namespace detail
 /// All others of cotangent.hpp, which any function, adjoint or pass may emit.
+namespace detail {
 using basic_operations = typename detail::operations_beyond<library_operations, named_operations>::type;
+} // namespace detail
 
 } // namespace cotangent
 

@@ -23,7 +23,7 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
   static constexpr char const* name = "matmul";
   static constexpr float cost = 100;
   static constexpr void infer(inference& r) {
-    dimensions const a = r.dims(0), b = r.dims(1);
+    extend::dimensions const a = r.dims(0), b = r.dims(1);
     r.like(0);
     if (r.tensor(1).type != r.type) return r.refuse<refusals::elements_differ>();
     if (!is_floating(r.type)) return r.refuse<refusals::element_not_floating>();
@@ -33,7 +33,7 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     if (at == 1 && a.size[0] != b.size[0]) return r.refuse<refusals::matmul_stacks>(a.size[0], b.size[0]);
     int const ta = r.attribute[0] != 0, tb = r.attribute[1] != 0;
     if (a.size[at + 1 - ta] != b.size[at + tb]) return r.refuse<refusals::matmul_inner>(a.size[at + 1 - ta], b.size[at + tb]);
-    dimensions d = a;
+    extend::dimensions d = a;
     d.size[at] = a.size[at + ta];
     d.size[at + 1] = b.size[at + 1 - tb];
     r.result(r.type, d);
@@ -58,16 +58,16 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
       if (at == 0) return r.give(of(r.each(0), r.each(1), ta, tb));
       return r.give(reshape::of(of(extend::merge_axes(r.each(0)), extend::merge_axes(r.each(1)), ta, tb), shape));
     }
-    dimensions d = r.y().dims(); // of the result, with the rows before or behind the axis that they extend
+    extend::dimensions d = r.y().dims(); // of the result, with the rows before or behind the axis that they extend
     if (r.has(0)) { // [rows, matrix, row, column] or transposed: [matrix, rows and row, column]
       term left = ta ? extend::move_axis(r.each(0), at + 2, at + 1) : r.each(0);
       left = extend::merge_axes(extend::move_axis(left, 0, at), at);
-      d = at == 0 ? dimensions{3, {r.rows, d.size[0], d.size[1]}} : dimensions{4, {d.size[0], r.rows, d.size[1], d.size[2]}};
+      d = at == 0 ? extend::dimensions{3, {r.rows, d.size[0], d.size[1]}} : extend::dimensions{4, {d.size[0], r.rows, d.size[1], d.size[2]}};
       return r.give(extend::move_axis(reshape::of(of(left, r.x(1), false, tb), r.b.shape(d)), at, 0));
     }
     int const columns = at + (tb ? 1 : 2); // of the right operand, behind the rows
     term const right = extend::merge_axes(extend::move_axis(r.each(1), 0, columns - 1), columns - 1);
-    d = at == 0 ? dimensions{3, {d.size[0], r.rows, d.size[1]}} : dimensions{4, {d.size[0], d.size[1], r.rows, d.size[2]}};
+    d = at == 0 ? extend::dimensions{3, {d.size[0], r.rows, d.size[1]}} : extend::dimensions{4, {d.size[0], d.size[1], r.rows, d.size[2]}};
     r.give(extend::move_axis(reshape::of(of(r.x(0), right, ta, tb), r.b.shape(d)), at + 1, 0));
   }
   static constexpr term of(term a, term b, bool ta, bool tb) {
@@ -77,7 +77,9 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
 
 } // namespace op
 
+namespace detail {
 using matmul_operations = operations<op::matmul>;
+} // namespace detail
 
 namespace extend {
 

@@ -27,8 +27,8 @@ namespace op {
 struct permute : extend::primitive<operation_kind::permute, 1> {
   static constexpr char const* name = "permute";
   static constexpr void infer(inference& r) {
-    dimensions const from = r.dims(0);
-    dimensions d;
+    extend::dimensions const from = r.dims(0);
+    extend::dimensions d;
     std::uint32_t seen = 0;
     for (int k = 0; k < r.attribute_count && k < max_rank; ++k) {
       std::int64_t const axis = r.attribute[k];
@@ -119,12 +119,12 @@ struct concatenate : extend::primitive<operation_kind::concatenate, -1> {
   static constexpr char const* name = "concatenate";
   static constexpr float cost = 0.5f;
   static constexpr void infer(inference& r) {
-    dimensions d = r.dims(0);
+    extend::dimensions d = r.dims(0);
     std::int64_t const axis = r.attribute[0];
     r.like(0);
     if (axis < 0 || axis >= d.rank) return r.refuse<refusals::axis_out_of_range>(axis < 0 ? d.rank : axis, d.rank);
     for (int k = 1; k < r.operand_count; ++k) {
-      dimensions const next = r.dims(k);
+      extend::dimensions const next = r.dims(k);
       if (r.tensor(k).type != r.type) return r.refuse<refusals::elements_differ>();
       if (next.rank != d.rank) return r.refuse<refusals::concatenate_rank>(d.rank, next.rank);
       for (int a = 0; a < d.rank; ++a)
@@ -144,14 +144,14 @@ struct concatenate : extend::primitive<operation_kind::concatenate, -1> {
     }
   }
   static constexpr void tangent(tangent_rule& r) {
-    array<symbol> all;
+    detail::array<extend::symbol> all;
     for (int k = 0; k < r.operand_count(); ++k)
       all.push(r.has(k) ? r.tangent[k] : extend::constant_like(r.x(k), 0).id);
     std::int64_t const axis = r.attribute();
     r.give({&r.b, r.b.push(info_of<concatenate>(), all.data(), all.size(), &axis, 1, r.b.place)});
   }
   static constexpr void batch(batch_rule& r) {
-    array<symbol> all;
+    detail::array<extend::symbol> all;
     for (int k = 0; k < r.operand_count(); ++k) all.push(r.every(k).id);
     std::int64_t const axis = r.attribute() + 1;
     r.give({&r.b, r.b.push(info_of<concatenate>(), all.data(), all.size(), &axis, 1, r.b.place)});
@@ -160,7 +160,9 @@ struct concatenate : extend::primitive<operation_kind::concatenate, -1> {
 
 } // namespace op
 
+namespace detail {
 using movement_operations = operations<op::permute, op::slice, op::pad, op::concatenate>;
+} // namespace detail
 
 namespace extend {
 

@@ -124,9 +124,9 @@ template <class Self, int Arity, bool Result> struct pooling : detail::stencil_o
       if (v[k] >= v[n::tall]) return r.refuse<refusals::pooling_padding>(v[k], v[n::tall]);
     for (auto const k : {n::left, n::right})
       if (v[k] >= v[n::wide]) return r.refuse<refusals::pooling_padding>(v[k], v[n::wide]);
-    dimensions const d = r.dims(0);
-    dimension const channels = d.size[d.rank - 1];
-    dimensions const image = detail::image_of(d, v[n::height], v[n::width], channels);
+    extend::dimensions const d = r.dims(0);
+    extend::dimension const channels = d.size[d.rank - 1];
+    extend::dimensions const image = detail::image_of(d, v[n::height], v[n::width], channels);
     for (int k = 1; k < Arity; ++k) // the image itself
       for (int a = 0; a < image.rank || a < r.dims(k).rank; ++a)
         if (r.dims(k).rank != image.rank || r.dims(k).size[a] != image.size[a])
@@ -136,11 +136,11 @@ template <class Self, int Arity, bool Result> struct pooling : detail::stencil_o
     r.result(r.type, Result ? image : detail::image_of(d, v.rows(), v.columns(), channels));
   }
   static constexpr void batch(batch_rule& r) { detail::batch_images<Self>(r, Arity); }
-  static constexpr stencil window(whole_call const& c) {
+  static constexpr detail::stencil window(whole_call const& c) {
     return detail::stencil_numbers::of(c.attribute).on(Result ? c.result : c.operand[0]);
   }
-  static constexpr double flops(graph_view const& g, node const& n) {
-    dimensions const& d = g.shape(Result ? g.operand(n, 0) : g.result(n));
+  static constexpr double flops(extend::graph_view const& g, extend::node const& n) {
+    extend::dimensions const& d = g.shape(Result ? g.operand(n, 0) : g.result(n));
     double product = static_cast<double>(g.attribute(n, detail::stencil_numbers::tall)) *
                      static_cast<double>(g.attribute(n, detail::stencil_numbers::wide));
     for (int k = 0; k < d.rank; ++k) product *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
@@ -161,8 +161,8 @@ struct max_pool2d : pooling<max_pool2d, 1, false> {
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
-    stencil const z = window(c);
-    detail::for_windows(z, [&](stencil_position const& at, std::int64_t k, std::int64_t to) {
+    detail::stencil const z = window(c);
+    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t to) {
       y[to] = detail::largest_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
     });
   }
@@ -178,9 +178,9 @@ struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
   template <class T> static constexpr void compute(whole_call const& c) {
     T const *const dy = c.operand[0].data<T>(), *const x = c.operand[1].data<T>();
     T* const dx = c.result.data<T>();
-    stencil const z = window(c);
+    detail::stencil const z = window(c);
     clear<T>(c);
-    detail::for_windows(z, [&](stencil_position const& at, std::int64_t k, std::int64_t from) {
+    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t from) {
       detail::spread_largest<T>(
           z, at, dy[from], [&](std::int64_t p) { return x[p + k]; },
           [&](std::int64_t p) { return dx[p + k]; }, [&](std::int64_t p, T v) { dx[p + k] = v; });
@@ -200,8 +200,8 @@ struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
   template <class T> static constexpr void compute(whole_call const& c) {
     T const *const dx = c.operand[0].data<T>(), *const x = c.operand[1].data<T>();
     T* const dy = c.result.data<T>();
-    stencil const z = window(c);
-    detail::for_windows(z, [&](stencil_position const& at, std::int64_t k, std::int64_t to) {
+    detail::stencil const z = window(c);
+    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t to) {
       dy[to] = detail::at_largest<T>(
           z, at, [&](std::int64_t p) { return x[p + k]; }, [&](std::int64_t p) { return dx[p + k]; });
     });
@@ -225,8 +225,8 @@ struct avg_pool2d : pooling<avg_pool2d, 1, false> {
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
-    stencil const z = window(c);
-    detail::for_windows(z, [&](stencil_position const& at, std::int64_t k, std::int64_t to) {
+    detail::stencil const z = window(c);
+    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t to) {
       y[to] = detail::mean_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
     });
   }
@@ -243,9 +243,9 @@ struct avg_pool2d_image : pooling<avg_pool2d_image, 1, true> {
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const dy = c.operand[0].data<T>();
     T* const dx = c.result.data<T>();
-    stencil const z = window(c);
+    detail::stencil const z = window(c);
     clear<T>(c);
-    detail::for_windows(z, [&](stencil_position const& at, std::int64_t k, std::int64_t from) {
+    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t from) {
       detail::spread_mean<T>(
           z, at, dy[from], [&](std::int64_t p) { return dx[p + k]; },
           [&](std::int64_t p, T v) { dx[p + k] = v; });
@@ -275,9 +275,11 @@ constexpr void avg_pool2d::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
+namespace detail {
 using pooling_operations =
     operations<op::max_pool2d, op::max_pool2d_image, op::max_pool2d_tangent, op::avg_pool2d,
                op::avg_pool2d_image>;
+} // namespace detail
 
 /// Options of a pooling: `{.window = 3, .stride = 2, .padding = 1}`. One number sets both axes.
 struct pooling {

@@ -70,7 +70,9 @@ struct second_random53 : random_bits<second_random53, 53, true> {
 
 } // namespace op
 
+namespace detail {
 using random_operations = operations<op::random24, op::random53, op::second_random24, op::second_random53>;
+} // namespace detail
 
 namespace extend {
 

@@ -72,8 +72,8 @@ struct arg_max : extend::primitive<operation_kind::arg_reduction, 1> {
   static constexpr float cost = 2;
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr void infer(inference& r) {
-    dimensions const from = r.dims(0);
-    dimensions d;
+    extend::dimensions const from = r.dims(0);
+    extend::dimensions d;
     for (int k = 0; k < from.rank; ++k)
       if (k != r.attribute[0]) d.size[d.rank++] = from.size[k];
     r.result(element::int64, d);
@@ -85,7 +85,9 @@ struct arg_max : extend::primitive<operation_kind::arg_reduction, 1> {
 
 } // namespace op
 
+namespace detail {
 using reduction_operations = operations<op::reduce_max, op::reduce_min, op::arg_max>;
+} // namespace detail
 
 namespace extend {
 

@@ -51,8 +51,8 @@ struct reduction {
   static constexpr float cost = 1;
   static constexpr void infer(inference& r) {
     std::uint32_t const mask = static_cast<std::uint32_t>(r.attribute[0]);
-    dimensions const from = r.dims(0);
-    dimensions d;
+    extend::dimensions const from = r.dims(0);
+    extend::dimensions d;
     for (int k = 0; k < from.rank; ++k)
       if ((mask >> k & 1u) == 0) d.size[d.rank++] = from.size[k];
     r.result(r.tensor(0).type, d);
@@ -60,10 +60,10 @@ struct reduction {
     if (mask >> from.rank != 0) r.template refuse<refusals::axis_out_of_range>(from.rank, from.rank);
   }
   static constexpr void batch(batch_rule& r) { r.give(detail::push(r.at.op, {r.each()}, {r.attribute() << 1})); }
-  template <class Op, element E> static constexpr scalar combine_one(scalar const* x) {
-    return scalar::of(Op::template combine<element_t<E>>(x[0].as<element_t<E>>(), x[1].as<element_t<E>>()));
+  template <class Op, element E> static constexpr extend::scalar combine_one(extend::scalar const* x) {
+    return extend::scalar::of(Op::template combine<element_t<E>>(x[0].as<element_t<E>>(), x[1].as<element_t<E>>()));
   }
-  template <class Op> static constexpr scalar evaluate(scalar const* x) {
+  template <class Op> static constexpr extend::scalar evaluate(extend::scalar const* x) {
     switch (x[0].type) {
     case element::float32: return combine_one<Op, element::float32>(x);
     case element::float64: return combine_one<Op, element::float64>(x);
@@ -75,12 +75,12 @@ struct reduction {
     }
     return x[0];
   }
-  template <class Op> static constexpr scalar nothing(element e) {
+  template <class Op> static constexpr extend::scalar nothing(element e) {
     switch (e) {
-    case element::float32: return scalar::of(Op::template neutral<float>());
-    case element::float64: return scalar::of(Op::template neutral<double>());
-    case element::int32: return scalar::of(Op::template neutral<std::int32_t>());
-    case element::int64: return scalar::of(Op::template neutral<std::int64_t>());
+    case element::float32: return extend::scalar::of(Op::template neutral<float>());
+    case element::float64: return extend::scalar::of(Op::template neutral<double>());
+    case element::int32: return extend::scalar::of(Op::template neutral<std::int32_t>());
+    case element::int64: return extend::scalar::of(Op::template neutral<std::int64_t>());
     case element::boolean:
     case element::float16:
     case element::bfloat16: break; // (the builder refuses them)
@@ -123,7 +123,7 @@ struct sum : reduction {
 };
 
 constexpr void broadcast::adjoint(adjoint_rule& r) {
-  dimensions const from = r.x().dims(), to = r.y().dims();
+  extend::dimensions const from = r.x().dims(), to = r.y().dims();
   std::uint32_t mask = (1u << to.rank) - 1;
   for (int k = 0; k < from.rank; ++k)
     if (from.size[k] == to.size[r.attribute(k)]) mask &= ~(1u << r.attribute(k));
@@ -139,7 +139,9 @@ constexpr void broadcast::tangent(tangent_rule& r) {
 
 } // namespace op
 
+namespace detail {
 using repeat_operations = operations<op::broadcast, op::reshape, op::sum>;
+} // namespace detail
 } // namespace cotangent
 
 #endif

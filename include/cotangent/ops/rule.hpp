@@ -15,8 +15,8 @@ COTANGENT_REFUSAL(batch_rank, at_most, axes_of_value, axes_with_rows, "cotangent
 
 /// The view of one node in its derivative and batching rules.
 struct rule {
-  builder& b;
-  node at;
+  extend::builder& b;
+  extend::node at;
 
   constexpr int operand_count() const noexcept { return at.operand_count; }
   constexpr term x(int k = 0) const noexcept { return {&b, b.get().ids[at.first + k]}; }
@@ -27,9 +27,9 @@ struct rule {
 /// Input: the cotangents of the results. Output: the contributions to those of the wanted operands, set by
 /// `give`.
 struct adjoint_rule : rule {
-  symbol const* cotangent;          // of the results; `none` if no cotangent arrived
+  extend::symbol const* cotangent;          // of the results; `none` if no cotangent arrived
   bool const* wanted_operand;       // by position
-  symbol* given;                    // by position: the arguments of `give`
+  extend::symbol* given;                    // by position: the arguments of `give`
   constexpr term dy(int k = 0) const noexcept { return {&b, cotangent[k]}; }
   constexpr bool wanted(int k) const noexcept { return wanted_operand[k]; }
   constexpr void give(int k, term dx) noexcept { given[k] = dx.id; }
@@ -37,9 +37,9 @@ struct adjoint_rule : rule {
 
 /// Input: the tangents of the operands, absent if zero. Output: the tangent of the result.
 struct tangent_rule : rule {
-  symbol const* tangent;
-  symbol given = none;
-  constexpr bool has(int k) const noexcept { return tangent[k] != none; }
+  extend::symbol const* tangent;
+  extend::symbol given = extend::none;
+  constexpr bool has(int k) const noexcept { return tangent[k] != extend::none; }
   constexpr term dx(int k = 0) const noexcept { return {&b, tangent[k]}; }
   constexpr void give(term dy) noexcept { given = dy.id; }
 };
@@ -47,10 +47,10 @@ struct tangent_rule : rule {
 /// Input: the operands, some with an axis of rows in front. Output: the result with an axis of rows in front, for the same
 /// operation on each row.
 struct batch_rule : rule {
-  dimension rows;        // the extent of the axis
-  symbol const* batched; // by operand: with rows in front; `none` if every row has the same
-  symbol given = none;
-  constexpr bool has(int k) const noexcept { return batched[k] != none; }
+  extend::dimension rows;        // the extent of the axis
+  extend::symbol const* batched; // by operand: with rows in front; `none` if every row has the same
+  extend::symbol given = extend::none;
+  constexpr bool has(int k) const noexcept { return batched[k] != extend::none; }
   constexpr term each(int k = 0) const noexcept { return {&b, batched[k]}; }
   /// With rows in front, also if all are the same. (In ops/broadcast.hpp.)
   constexpr term every(int k) const;
@@ -58,9 +58,9 @@ struct batch_rule : rule {
 
   /// The shape with rows in front.
   constexpr std::int32_t with_rows(std::int32_t shape) const {
-    dimensions const d = b.get().shapes[shape];
+    extend::dimensions const d = b.get().shapes[shape];
     if (d.rank == max_rank) return b.refuse<refusals::batch_rank>(d.rank, max_rank - 1, b.place), shape;
-    dimensions all{d.rank + 1, {rows}};
+    extend::dimensions all{d.rank + 1, {rows}};
     for (int k = 0; k < d.rank; ++k) all.size[k + 1] = d.size[k];
     return b.shape(all);
   }

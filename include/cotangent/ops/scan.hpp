@@ -172,7 +172,9 @@ struct cumprod : detail::scan<cumprod, 1> {
 
 } // namespace op
 
+namespace detail {
 using scan_operations = operations<op::shift, op::recurrence, op::cumsum, op::cumprod>;
+} // namespace detail
 
 /// The sums of all elements up to each, along the last axis or another one: `cumsum(x)`, `cumsum<0>(x)`, `cumsum(x, 0)`.
 template <int Axis = -1, detail::operand X>

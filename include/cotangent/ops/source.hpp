@@ -29,7 +29,9 @@ struct size : extend::primitive<operation_kind::size, 0> {
 
 } // namespace op
 
+namespace detail {
 using source_operations = operations<op::constant, op::iota, op::size>;
+} // namespace detail
 
 namespace extend {
 

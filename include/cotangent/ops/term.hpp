@@ -13,15 +13,15 @@ namespace cotangent {
 /// A tensor symbol with its builder: the operands of derivative rules and composites. Its element and shape
 /// are known when the graph is built, not by its type; `expr` is the typed form for users.
 struct term {
-  builder* b = nullptr;
-  symbol id = none;
+  extend::builder* b = nullptr;
+  extend::symbol id = extend::none;
 
-  constexpr bool present() const noexcept { return id != none; }
+  constexpr bool present() const noexcept { return id != extend::none; }
   constexpr element type() const noexcept { return b->tensor(id).type; }
   constexpr std::int32_t shape_id() const noexcept { return b->tensor(id).shape; }
-  constexpr dimensions const& dims() const noexcept { return b->dims(id); }
+  constexpr extend::dimensions const& dims() const noexcept { return b->dims(id); }
   constexpr int rank() const noexcept { return dims().rank; }
-  constexpr node const* producer() const noexcept { return b->producer(id); }
+  constexpr extend::node const* producer() const noexcept { return b->producer(id); }
 };
 
 namespace detail {

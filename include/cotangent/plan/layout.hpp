@@ -284,7 +284,7 @@ private:
 
 } // namespace cotangent::detail
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The values that each nest of a graph computes, loads and keeps; not ordered yet.
 constexpr plan make_schedule(graph_view const& g, detail::classification&& fused) {
@@ -308,6 +308,6 @@ constexpr plan make_plan(graph_view const& g, int vector_bytes) {
   return make_plan(g, make_schedule(g), vector_bytes);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

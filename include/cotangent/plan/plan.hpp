@@ -13,7 +13,7 @@
 // lanes ends a stage, and its result is a row value of the next. An *instance* is one value in one stage of
 // one nest: a node, a copy of it if recomputation is cheaper than storing, or a load.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The frequency of an instance's evaluation in its nest.
 enum class role : unsigned char { once, row, lane };
@@ -147,12 +147,9 @@ struct plan {
   std::int32_t known_sizes = 0; // extents of the graph: derived size k is dimension -1 - (known_sizes + k)
 };
 
-namespace detail {
-
 /// (`std::max` would include <algorithm>, a tenth of a second in every build.)
 template <class T> constexpr T larger(T a, T b) noexcept { return a < b ? b : a; }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -255,6 +255,12 @@ constexpr dimensions stacked_shape(graph_view const& g, sequence_sizes const& si
   return to;
 }
 
+constexpr bool has_control(graph_view const& g) {
+  bool found = g.region_count > 1;
+  for (std::int32_t i = 0; i < g.node_count && !found; ++i) found = g.nodes[i].op->kind == operation_kind::control;
+  return found;
+}
+
 /// Sub-graph `r` as a graph: its inputs, nodes and outputs. Its loops and branches keep the index of their node as their only
 /// attribute, and have neither absent operands nor absent outputs.
 constexpr graph region_graph(graph_view const& g, std::int32_t r) {

@@ -9,7 +9,7 @@
 // Finds nests of a plan with equal code. The layers of a network become equal nests that differ only in their
 // memory; a program that contains each of them once is compiled in a fraction of the time.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The buffers of each nest, numbered from 0 in the order of first use, and the first nest that does the same
 /// with its own.
@@ -21,8 +21,6 @@ struct nest_sharing {
   array<std::int32_t> own;          // by access: the own number of its buffer in its nest
   array<std::int32_t> own_of_slot;  // by row slot
 };
-
-namespace detail {
 
 /// `Plan` has pools with `data`, as a frozen plan has.
 template <class Plan> class sharer {
@@ -152,14 +150,12 @@ private:
   }
 };
 
-} // namespace detail
-
 /// Finds equal nests in a frozen plan of `g`.
 ///
 /// Cost: linear.
 /// Checked: tests/static/sharing.cpp.
 template <class Plan> constexpr nest_sharing find_shared(graph_view const& g, Plan const& p) { return detail::sharer(g, p).s; }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

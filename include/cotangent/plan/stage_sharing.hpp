@@ -10,7 +10,7 @@
 // Finds stages of a nest with equal loops over its lanes. Layers in one nest become equal stages that differ
 // only in their memory and values.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The outer values that the loop of a stage reads or writes.
 enum class outer_kind : unsigned char {
@@ -33,8 +33,6 @@ struct stage_sharing {
   array<outer_value> values;  // of each stage, in the order of first use
   std::int32_t instances = 0; // in stages that are like another one
 };
-
-namespace detail {
 
 /// Calls `see(outer_value)` for the outer values of an instance over lanes, except sums over all rows, for
 /// which it calls `total()`. `Plan` and `Sharing` have pools with `data`, as a frozen plan and its frozen
@@ -155,8 +153,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// Finds equal stages of a nest with `buffers` buffers of its own.
 ///
 /// Cost: linear.
@@ -174,6 +170,6 @@ template <class Plan, class Sharing> constexpr int count_outer(Plan const& p, Sh
   return count;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <new>
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 /// Memory that grows to the largest request.
 class growing_memory {
@@ -39,13 +38,15 @@ public:
 
 struct growing_access;
 
-} // namespace detail
+} // namespace cotangent::detail
+
+namespace cotangent {
 
 /// The workspace of `P::run_growing`: memory that grows with the iterations of loops whose number no bound limits. It is kept from run
 /// to run: a run that needs no more than the previous one allocates nothing. One workspace serves one run at a time.
 class growing_workspace {
   detail::growing_memory memory_;
-  tape_stack tape_;
+  detail::tape_stack tape_;
 
   friend detail::growing_access;
 
@@ -57,14 +58,15 @@ public:
   std::size_t bytes() const noexcept { return memory_.bytes() + static_cast<std::size_t>(tape_.bytes()); }
 };
 
-namespace detail {
+} // namespace cotangent
+
+namespace cotangent::detail {
 
 struct growing_access {
   static growing_memory& memory(growing_workspace& w) noexcept { return w.memory_; }
   static tape_stack& tape(growing_workspace& w) noexcept { return w.tape_; }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -30,9 +30,9 @@ template <> struct whole_kernel<op::max_pool2d>
   template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const* const x = operand<T>(call);
     T* const y = call.result.data<T>();
-    stencil const z = op::max_pool2d::window(call);
+    detail::stencil const z = op::max_pool2d::window(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, stencil_position const& at, std::int64_t c, std::int64_t to) {
+        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t to) {
           using V = typename decltype(pack)::V;
           pack.put(y + to, detail::largest_of<V>(z, at, [&](std::int64_t p) { return pack.get(x + p + c); }));
         });
@@ -43,10 +43,10 @@ template <> struct whole_kernel<op::max_pool2d_image>
   template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const *const dy = operand<T>(call), *const x = operand<T>(call, 1);
     T* const dx = call.result.data<T>();
-    stencil const z = op::max_pool2d_image::window(call);
+    detail::stencil const z = op::max_pool2d_image::window(call);
     clear<T>(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, stencil_position const& at, std::int64_t c, std::int64_t from) {
+        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t from) {
           using V = typename decltype(pack)::V;
           detail::spread_largest<V>(
               z, at, pack.get(dy + from), [&](std::int64_t p) { return pack.get(x + p + c); },
@@ -61,9 +61,9 @@ struct whole_kernel<op::max_pool2d_tangent>
   template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const *const dx = operand<T>(call), *const x = operand<T>(call, 1);
     T* const dy = call.result.data<T>();
-    stencil const z = op::max_pool2d_tangent::window(call);
+    detail::stencil const z = op::max_pool2d_tangent::window(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, stencil_position const& at, std::int64_t c, std::int64_t to) {
+        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t to) {
           using V = typename decltype(pack)::V;
           pack.put(dy + to, detail::at_largest<V>(
                                 z, at, [&](std::int64_t p) { return pack.get(x + p + c); },
@@ -76,9 +76,9 @@ template <> struct whole_kernel<op::avg_pool2d>
   template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const* const x = operand<T>(call);
     T* const y = call.result.data<T>();
-    stencil const z = op::avg_pool2d::window(call);
+    detail::stencil const z = op::avg_pool2d::window(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, stencil_position const& at, std::int64_t c, std::int64_t to) {
+        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t to) {
           using V = typename decltype(pack)::V;
           pack.put(y + to, detail::mean_of<V>(z, at, [&](std::int64_t p) { return pack.get(x + p + c); }));
         });
@@ -89,10 +89,10 @@ template <> struct whole_kernel<op::avg_pool2d_image>
   template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const* const dy = operand<T>(call);
     T* const dx = call.result.data<T>();
-    stencil const z = op::avg_pool2d_image::window(call);
+    detail::stencil const z = op::avg_pool2d_image::window(call);
     clear<T>(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, stencil_position const& at, std::int64_t c, std::int64_t from) {
+        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t from) {
           using V = typename decltype(pack)::V;
           detail::spread_mean<V>(
               z, at, pack.get(dy + from), [&](std::int64_t p) { return pack.get(dx + p + c); },

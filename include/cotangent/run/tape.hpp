@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <new>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// A growing stack of memory for the records of loops.
 class tape_stack {
@@ -219,6 +219,6 @@ public:
   bool failed() const noexcept { return tape_stack::failed() || apart_.failed(); }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

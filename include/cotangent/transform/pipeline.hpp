@@ -21,7 +21,7 @@
 // 4. A program with a separate pullback is split into two graphs (transform/rematerialize/parts.hpp).
 // 5. The graph is planned and executed: as a static program (run/program/executor.hpp) or by the interpreter (run/interpreter/interpreter.hpp).
 
-namespace cotangent {
+namespace cotangent::detail {
 
 namespace passes {
 struct order;
@@ -105,7 +105,7 @@ struct order {
 /// Loops and branches carry, capture and return only live values.
 struct prune : on_control_flow {
   static constexpr built run(graph_view const& g, auto const&) {
-    return {cotangent::prune(g), {}};
+    return {cotangent::detail::prune(g), {}};
   }
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
 };
@@ -114,7 +114,7 @@ struct prune : on_control_flow {
 /// or `simplify.rewrite` is false, sums of the matrix products of all iterations are products after their loops.
 struct hoist : on_control_flow {
   static constexpr built run(graph_view const& g, auto const& o) {
-    return {cotangent::hoist(g, o.simplify.rewrite && !o.budget.limits), {}};
+    return {cotangent::detail::hoist(g, o.simplify.rewrite && !o.budget.limits), {}};
   }
   static constexpr capacity room(graph_view const& g) { return capacity::of(g).widened(); }
 };
@@ -198,8 +198,6 @@ constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
   return run_passes(g, pipeline_options<>{.simplify = o}, simplification{}).g;
 }
 
-namespace detail {
-
 /// One pass as a constant evaluation.
 template <class Before, class Options, class Pass> struct pass_stage {
   static constexpr built make() {
@@ -224,7 +222,10 @@ struct passed_through<Before, Options, pass_list<First, Rest...>> {
       typename passed_through<typename decltype(after_first())::type, Options, pass_list<Rest...>>::type;
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
+
+namespace cotangent::extend {
+using detail::simplify;
+} // namespace cotangent::extend
 
 #endif

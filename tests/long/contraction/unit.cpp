@@ -89,6 +89,6 @@ int main() {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 77;
 #endif
-  all_of(cotangent::all_operations{});
+  all_of(cotangent::detail::all_operations{});
   return wrong == 0 && seen > 100 ? 0 : 1;
 }

@@ -47,9 +47,9 @@ struct named {
 ///     p.run();                             // reads the data in place: in `file`
 ///     file.data.elements<float>("w")[0] = 1;
 class contents {
-  std::map<std::string, symbol, std::less<>> names_;
-  std::vector<std::pair<symbol, std::string>> bound_; // and the names of the data
-  std::vector<std::pair<symbol, symbol>> updates_;
+  std::map<std::string, extend::symbol, std::less<>> names_;
+  std::vector<std::pair<extend::symbol, std::string>> bound_; // and the names of the data
+  std::vector<std::pair<extend::symbol, extend::symbol>> updates_;
 
   friend struct dynamic::detail::archive_access;
 
@@ -307,15 +307,15 @@ inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::bindin
 }
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
   cotangent::detail::archived::operation_names known;
-  known.add(own).add(all_operations{});
+  known.add(own).add(detail::all_operations{}).add(operations<op::custom, op::placeholder>{});
   contents c = dynamic::detail::archive_access::read(bytes, known);
   auto& kernels = dynamic::detail::graph_access::state(c.graph).kernels;
   kernels.add(own);
   kernels.template add_named<operations<UserOps...>>();
   // what not every interpreter has
-  kernels.add(geometry_operations{});
-  kernels.add(image_operations{});
-  kernels.add(linear_system_operations{});
+  kernels.add(detail::geometry_operations{});
+  kernels.add(detail::image_operations{});
+  kernels.add(detail::linear_system_operations{});
   return c;
 }
 template <class... UserOps> contents load(std::filesystem::path const& path, operations<UserOps...> own) {

@@ -218,7 +218,7 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
   gradient_request request{outputs.data(), seeds.data(), static_cast<int>(outputs.size()), wrt.data(),
                            static_cast<int>(wrt.size()), unreachable::zeros, nullptr, 0};
   request.masks_from = from;
-  cotangent::gradient(b, request, dx.data());
+  cotangent::detail::gradient(b, request, dx.data());
   if (b.failed().why != nullptr) {
     made->failed = b.failed();
     return made;

@@ -119,15 +119,15 @@ public:
     detail::eager_value& v = detail::operand_value(*s_, x, r);
     detail::eager_value& base = v.view == nullptr ? v : *v.view->base;
     detail::eager_operand const operand{&base.now, base.name, 0, base.now.shape, base.now.type, false};
-    tensor_window made;
-    auto const build = [&](builder& b, symbol const* t, std::vector<symbol>& y) {
-      symbol of = t[0];
+    detail::tensor_window made;
+    auto const build = [&](extend::builder& b, extend::symbol const* t, std::vector<extend::symbol>& y) {
+      extend::symbol of = t[0];
       if (v.view != nullptr) {
-        tensor_window const& outer = v.view->window;
-        of = strided_view(b, of, outer.offset, outer.stride, s_->dims(v.now.shape));
+        detail::tensor_window const& outer = v.view->window;
+        of = detail::strided_view(b, of, outer.offset, outer.stride, s_->dims(v.now.shape));
       }
       y.push_back(detail::view_symbol(b, of, w));
-      if (b.failed().why == nullptr) made = window_of(b.get(), y.back());
+      if (b.failed().why == nullptr) made = detail::window_of(b.get(), y.back());
     };
     detail::eager_code& c = detail::code_by_content(*s_, &operand, 1, r, build);
     detail::held y;
@@ -328,7 +328,7 @@ private:
           std::source_location where) {
     detail::request const r{"backward", 8, nullptr, 0, where};
     if (!seeds.empty() && seeds.size() != from.size())
-      detail::raise<refusals::dynamic_seed_count>(builder(), r,
+      detail::raise<refusals::dynamic_seed_count>(extend::builder(), r,
                                                   extent::of(static_cast<std::int64_t>(seeds.size())),
                                                   extent::of(static_cast<std::int64_t>(from.size())));
     std::vector<detail::held> start;
@@ -365,12 +365,12 @@ private:
   dynamic::variable<T> make(detail::memory_of const& m, sizes const& shape, std::string_view name,
                             bool tracked, std::source_location where) {
     detail::request const r{tracked ? "parameter" : "constant", tracked ? 9 : 8, nullptr, 0, where};
-    builder b;
+    extend::builder b;
     b.place = where;
     std::int32_t const local = detail::shape_for(b, shape);
-    if (failure const f = b.failed(); f.why != nullptr) detail::raise(b, f, r);
+    if (detail::failure const f = b.failed(); f.why != nullptr) detail::raise(b, f, r);
     if (tracked && !is_floating(element_of<T>)) {
-      symbol const t = b.symbol_of(element_of<T>, local);
+      extend::symbol const t = b.symbol_of(element_of<T>, local);
       detail::raise<refusals::element_not_floating>(b, {r.name, r.name_length, &t, 1, where});
     }
     std::int64_t given = 1;

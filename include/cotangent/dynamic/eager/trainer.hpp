@@ -45,7 +45,7 @@ public:
       for (one const& o : all_)
         if (o.parameter.value_held() == &v) detail::raise_about<refusals::dynamic_update_twice>({&v}, r);
       sizes shape;
-      dimensions const& d = v.now.s->dims(v.now.shape);
+      extend::dimensions const& d = v.now.s->dims(v.now.shape);
       for (int k = 0; k < d.rank; ++k) shape.push(d.size[k]);
       add(optimizer, x, v.now.type, shape, where);
     }

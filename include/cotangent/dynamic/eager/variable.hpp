@@ -91,7 +91,7 @@ public:
   cotangent::shape shape() const {
     cotangent::shape s;
     if (is_number_) return s;
-    dimensions const& d = dims();
+    extend::dimensions const& d = dims();
     for (int k = 0; k < d.rank; ++k) s.push(extent::of(d.size[k]));
     return s;
   }
@@ -195,7 +195,7 @@ public:
   };
 
 private:
-  dimensions const& dims() const {
+  extend::dimensions const& dims() const {
     detail::eager_value& v = detail::value_of(*this, {"shape", 5, nullptr, 0, {}});
     return v.now.s->dims(v.now.shape);
   }

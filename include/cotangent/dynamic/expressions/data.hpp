@@ -146,7 +146,7 @@ public:
       place = place * n + at[k];
     }
     if (!fits) {
-      message text("cotangent: dynamic: the indices (");
+      detail::message text("cotangent: dynamic: the indices (");
       for (std::size_t k = 0; k < sizeof...(Index); ++k) text.put(k == 0 ? "" : ", ").put(at[k]);
       throw shape_error(
           text.put(") must be one for each axis of the shape ").put(shape_).put(", and inside of it"));
@@ -157,7 +157,7 @@ public:
   operator T() const {
     if (rank() == 0 && data_ != nullptr) return *data_;
     throw shape_error(
-        message("cotangent: dynamic: a value of shape ").put(shape_).put(" must not be used as one element"));
+        detail::message("cotangent: dynamic: a value of shape ").put(shape_).put(" must not be used as one element"));
   }
 };
 

@@ -63,7 +63,7 @@ public:
 
   detail::standing const& where_it_stands() const noexcept { return at_; }
   /// The symbol in the graph; `ct::none` for a number without a graph.
-  symbol id() const noexcept { return at_.id; }
+  extend::symbol id() const noexcept { return at_.id; }
   bool attached() const noexcept { return at_.s != nullptr; }
   cotangent::shape shape() const {
     return at_.s == nullptr ? cotangent::shape{} : detail::shape_of(at_.s->b, at_.id);
@@ -84,9 +84,9 @@ public:
 
   // ---- called by the library's functions
 
-  expr(builder& b, symbol id) : at_(*static_cast<detail::graph_state*>(b.owner), id) {}
+  expr(extend::builder& b, extend::symbol id) : at_(*static_cast<detail::graph_state*>(b.owner), id) {}
   /// The symbol in the region under construction of the graph that `b` builds.
-  symbol attach(builder& b) const {
+  extend::symbol attach(extend::builder& b) const {
     return detail::symbol_of<T>(*static_cast<detail::graph_state*>(b.owner), *this,
                                 {nullptr, 0, nullptr, 0, b.place});
   }
@@ -119,13 +119,13 @@ public:
   any_expr(detail::standing const& at, element e) : at_(at), type_(e) {}
 
   detail::standing const& where_it_stands() const noexcept { return at_; }
-  symbol id() const noexcept { return at_.id; }
+  extend::symbol id() const noexcept { return at_.id; }
   element type() const noexcept { return type_; }
   /// With the element in the type.
   template <class T> expr<T> as(std::source_location where = std::source_location::current()) const {
     if (element_of<T> == type_) return expr<T>(at_);
-    static builder const nothing;
-    builder const& b = at_.s == nullptr ? nothing : at_.s->b;
+    static extend::builder const nothing;
+    extend::builder const& b = at_.s == nullptr ? nothing : at_.s->b;
     detail::raise<refusals::dynamic_element>(b, {"as", 2, &at_.id, at_.s == nullptr ? 0 : 1, where});
   }
 };

@@ -111,7 +111,7 @@ struct symbolic_step {
 /// expression of their shape and element type. By default they are added one after another.
 struct gradient_options {
   unreachable policy = unreachable::zeros;
-  tape_options tape = {};
+  detail::tape_options tape = {};
   std::function<any_expr(std::vector<any_expr> const&)> sum = {};
 };
 
@@ -135,7 +135,7 @@ struct compile_options {
   /// A predicate for nodes that may be recomputed, such as `&ct::is_cheap`. With a budget, other nodes never
   /// are; null: all may be. Without a budget, these nodes are rematerialized for gradients if that lowers the
   /// peak, by the mirroring rule; null: none. `program::predicted` is the cost.
-  bool (*mirror)(node const&) = nullptr;
+  bool (*mirror)(extend::node const&) = nullptr;
   /// true: every value of the graph is a result, so that `program::value` finds any symbol, also by its name.
   /// No two values then share memory.
   bool keep_all = false;

@@ -32,7 +32,7 @@ template <class Stream>
 void dot(Stream&& out, dynamic::graph const& g,
          std::vector<std::pair<std::string, dynamic::any_expr>> const& results = {}, dot_options options = {},
          std::source_location where = std::source_location::current()) {
-  std::vector<symbol> ids;
+  std::vector<extend::symbol> ids;
   std::vector<char const*> names;
   for (auto const& [name, y] : results) {
     ids.push_back(dynamic::detail::graph_access::symbol_of(g, y, {"dot", 3, nullptr, 0, where}));
@@ -56,11 +56,11 @@ void dot(Stream&& out, dynamic::graph const& g,
     }
   std::vector<char const*> notes;
   for (std::string const& text : texts) notes.push_back(text.c_str());
-  builder b(s->b.get());
-  if (!in_order(b.get())) {
-    ordering const order = order_of(b.get());
-    if (!order) throw graph_error(message(refusals::order_cycle::text));
-    b = builder(reordered(b.get(), order));
+  extend::builder b(s->b.get());
+  if (!detail::in_order(b.get())) {
+    detail::ordering const order = detail::order_of(b.get());
+    if (!order) throw graph_error(detail::message(refusals::order_cycle::text));
+    b = extend::builder(reordered(b.get(), order));
     for (std::size_t k = 0; k < notes.size(); ++k)
       notes[k] = texts[static_cast<std::size_t>(order.nodes[static_cast<int>(k)])].c_str();
   }
@@ -68,7 +68,7 @@ void dot(Stream&& out, dynamic::graph const& g,
   b.set_outputs(ids.data(), static_cast<int>(ids.size()));
   if (options.notes == nullptr) options.notes = notes.data();
   if (!results.empty() && options.outputs == nullptr) options.outputs = names.data();
-  dot(out, graph_view(b.get()), options);
+  dot(out, extend::graph_view(b.get()), options);
 }
 
 } // namespace cotangent

@@ -79,14 +79,14 @@ public:
   }
   std::vector<any_expr> parameters() const {
     std::vector<any_expr> all;
-    for (symbol const t : s_->parameters) all.push_back(expression(t));
+    for (extend::symbol const t : s_->parameters) all.push_back(expression(t));
     return all;
   }
 
   /// A scalar constant.
   template <element_type T> expr<T> constant(T value,
                                              std::source_location where = std::source_location::current()) {
-    symbol const t =
+    extend::symbol const t =
         detail::scalar_symbol(*s_, element_of<T>, cotangent::detail::literal_bits<T>(value), where);
     detail::tell_made(*s_);
     return expr<T>(detail::standing(*s_, t));
@@ -123,9 +123,9 @@ public:
   expr<T> view(expr<T> const& x, window const& w,
                std::source_location where = std::source_location::current()) {
     detail::request const r{"view", 4, nullptr, 0, where};
-    symbol const of = inside(x, r);
+    extend::symbol const of = inside(x, r);
     detail::undo back(*s_);
-    symbol const v = detail::window_on(*s_, of, w, r);
+    extend::symbol const v = detail::window_on(*s_, of, w, r);
     back.keep();
     detail::tell_made(*s_);
     return expr<T>(detail::standing(*s_, v));
@@ -138,32 +138,32 @@ public:
   template <class T, class V>
   expr<T> write(expr<T> const& to, V const& value,
                 std::source_location where = std::source_location::current()) {
-    builder& b = s_->b;
+    extend::builder& b = s_->b;
     detail::request r{"write", 5, nullptr, 0, where};
-    symbol const at = known(to, r), root = b.tensor(at).base == none ? at : b.tensor(at).base;
-    symbol both[]{at, at};
+    extend::symbol const at = known(to, r), root = b.tensor(at).base == extend::none ? at : b.tensor(at).base;
+    extend::symbol both[]{at, at};
     r.operands = both;
     r.operand_count = 1;
     if (b.tensor(root).region != s_->region() ||
-        (!s_->frames.empty() && b.tensor(root).producer == none && !s_->is_piecewise(root)))
+        (!s_->frames.empty() && b.tensor(root).producer == extend::none && !s_->is_piecewise(root)))
       detail::raise<refusals::dynamic_write_body>(b, r);
     detail::undo back(*s_);
     expr<T> const given(value);
     if (!given.attached() && !given.where_it_stands().is_number) detail::raise<refusals::dynamic_no_value>(b, r);
-    symbol const from = given.attached()
+    extend::symbol const from = given.attached()
                             ? inside(cotangent::broadcast_to(given, sizes(to.shape()), where), r)
                             : constant_like(at, given.where_it_stands().payload, where);
     both[1] = from;
     r.operand_count = 2;
     auto& writers = s_->written[root];
     bool const own = at != root || s_->is_piecewise(at);
-    if (!own || b.tensor(at).producer != none || b.tensor(root).producer != none)
+    if (!own || b.tensor(at).producer != extend::none || b.tensor(root).producer != extend::none)
       detail::raise<refusals::dynamic_write_place>(b, r);
-    if (repeats(window_of(b.get(), at))) detail::raise<refusals::dynamic_write_twice>(b, r);
+    if (repeats(detail::window_of(b.get(), at))) detail::raise<refusals::dynamic_write_twice>(b, r);
     if (writers.size() < detail::compared_at_once)
-      for (symbol const other : writers)
-        if (overlap(b.get(), at, other)) {
-          symbol const pair[]{at, other};
+      for (extend::symbol const other : writers)
+        if (detail::overlap(b.get(), at, other)) {
+          extend::symbol const pair[]{at, other};
           r.operands = pair;
           detail::raise<refusals::dynamic_write_twice>(b, r);
         }
@@ -217,11 +217,11 @@ public:
                                  gradient_options const& options,
                                  std::source_location where = std::source_location::current()) {
     detail::request r{"gradient", 8, nullptr, 0, where};
-    std::vector<symbol> y, dy, x;
+    std::vector<extend::symbol> y, dy, x;
     for (any_expr const& e : outputs) y.push_back(inside(e, r));
     for (any_expr const& e : seeds) dy.push_back(inside(e, r));
     for (any_expr const& e : wrt) x.push_back(known(e, r));
-    std::vector<symbol> const dx = detail::gradient_symbols(*s_, y, dy, x, options, r);
+    std::vector<extend::symbol> const dx = detail::gradient_symbols(*s_, y, dy, x, options, r);
     std::vector<any_expr> all;
     for (std::size_t k = 0; k < x.size(); ++k) {
       s_->gradients_here()[x[k]] = dx[k];
@@ -233,7 +233,7 @@ public:
   /// The result of the last `gradient` with respect to `x`. Throws: `graph_error` if there is none.
   template <class T> expr<T> gradient_of(expr<T> const& x,
                                          std::source_location where = std::source_location::current()) const {
-    symbol const t = known(x, {"gradient_of", 11, nullptr, 0, where});
+    extend::symbol const t = known(x, {"gradient_of", 11, nullptr, 0, where});
     for (std::size_t k = s_->frames.size() + 1; k-- > 0;) {
       auto const& made = k == 0 ? s_->gradients : s_->frames[k - 1].gradients;
       if (auto const at = made.find(t); at != made.end()) return expression(at->second).template as<T>();
@@ -247,10 +247,10 @@ public:
             compile_options const& options = {},
             std::source_location where = std::source_location::current()) const {
     detail::request const r{"compile", 7, nullptr, 0, where};
-    std::vector<symbol> ids, bound;
+    std::vector<extend::symbol> ids, bound;
     for (any_expr const& e : outputs) ids.push_back(symbol_of(e, r));
     for (binding const& one : binds) bound.push_back(symbol_of(one.what, r));
-    std::vector<std::pair<symbol, symbol>> updates;
+    std::vector<std::pair<extend::symbol, extend::symbol>> updates;
     for (update const& u : options.updates) updates.emplace_back(symbol_of(u.of, r), symbol_of(u.to, r));
     return detail::compiled_as<P>(*s_, {.outputs = ids, .bound = bound, .updates = updates, .all = false},
                                   binds, options, r);
@@ -311,10 +311,10 @@ private:
   template <class Optimizer>
   symbolic_step steps(Optimizer const& optimizer, std::vector<symbolic_tensor> const& parameters,
                       std::vector<symbolic_tensor> const& gradients, std::source_location where);
-  any_expr expression(symbol t) const { return {detail::standing(*s_, t), s_->b.tensor(t).type}; }
+  any_expr expression(extend::symbol t) const { return {detail::standing(*s_, t), s_->b.tensor(t).type}; }
 
   /// The symbol in its own region: of the graph, or of a body under construction.
-  symbol known(any_expr const& e, detail::request const& r) const {
+  extend::symbol known(any_expr const& e, detail::request const& r) const {
     detail::standing const& at = e.where_it_stands();
     if (at.s == nullptr && !at.is_number) detail::raise<refusals::dynamic_no_value>(s_->b, r);
     if (at.s == nullptr) detail::raise<refusals::dynamic_detached>(s_->b, r);
@@ -323,16 +323,16 @@ private:
     return at.id;
   }
   /// The symbol in the body under construction.
-  symbol inside(any_expr const& e, detail::request const& r) const { return s_->inside(known(e, r), r); }
+  extend::symbol inside(any_expr const& e, detail::request const& r) const { return s_->inside(known(e, r), r); }
   /// A symbol of the graph itself; refused while a body is under construction.
-  symbol symbol_of(any_expr const& e, detail::request const& r) const {
-    symbol const t = known(e, r);
+  extend::symbol symbol_of(any_expr const& e, detail::request const& r) const {
+    extend::symbol const t = known(e, r);
     if (!s_->frames.empty()) detail::raise<refusals::dynamic_in_body>(s_->b, r);
     return t;
   }
 
-  symbol constant_like(symbol like, std::int64_t bits, std::source_location where) {
-    tensor_symbol const t = s_->b.tensor(like);
+  extend::symbol constant_like(extend::symbol like, std::int64_t bits, std::source_location where) {
+    extend::tensor_symbol const t = s_->b.tensor(like);
     return s_->b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, t.type, t.shape, where);
   }
 
@@ -340,13 +340,13 @@ private:
                            bool is_input = true) {
     detail::request const r{"input", 5, nullptr, 0, where};
     detail::undo back(*s_);
-    builder& b = s_->b;
+    extend::builder& b = s_->b;
     b.place = where;
     std::int32_t const s = detail::shape_for(b, shape);
     back.check(r);
     std::int32_t const region = b.region;
     if (is_input) b.region = 0; // an input belongs to the graph, even while a body is under construction
-    symbol const t = b.symbol_of(e, s);
+    extend::symbol const t = b.symbol_of(e, s);
     b.region = region;
     detail::name_symbol(b, t, name);
     if (is_input) s_->inputs.push_back(t);
@@ -361,12 +361,12 @@ private:
                                          std::source_location where) {
     detail::request const r{"constant", 8, nullptr, 0, where};
     detail::undo back(*s_);
-    builder& b = s_->b;
+    extend::builder& b = s_->b;
     std::int32_t const id = detail::shape_for(b, shape);
     back.check(r);
     std::int64_t given = 1;
     for (std::int64_t const n : m.shape) given *= n;
-    dimension const wanted = b.count(b.get().shapes[id]);
+    extend::dimension const wanted = b.count(b.get().shapes[id]);
     if (given != wanted)
       detail::raise<refusals::dynamic_constant_count>(b, r, extent::of(given), extent::of(wanted));
     if (given == 1) // as a number, which can be constant-folded

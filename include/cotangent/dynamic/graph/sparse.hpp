@@ -42,17 +42,17 @@ template <class T> struct sparse_matrix {
 
   /// All elements, [rows, columns].
   expr<T> dense() const {
-    return in_graph([&](builder& b, symbol own) {
+    return in_graph([&](extend::builder& b, extend::symbol own) {
       std::vector<std::int64_t> at;
       for (std::size_t k = 0; k < row_indices.size(); ++k) at.push_back(row_indices[k] * columns + column_indices[k]);
-      return op::reshape::of(op::place::of({&b, own}, rows * columns, at.data()), b.shape(dimensions{2, {rows, columns}})).id;
+      return op::reshape::of(op::place::of({&b, own}, rows * columns, at.data()), b.shape(extend::dimensions{2, {rows, columns}})).id;
     });
   }
   /// The product with a vector, [columns]: a vector, [rows]. Throws: `shape_error` for another shape.
   expr<T> times(expr<T> const& x) const {
-    return in_graph([&](builder& b, symbol own) {
-      symbol const v = x.attach(b);
-      if (dimensions const& d = b.dims(v); d.rank != 1 || d.size[0] != columns) {
+    return in_graph([&](extend::builder& b, extend::symbol own) {
+      extend::symbol const v = x.attach(b);
+      if (extend::dimensions const& d = b.dims(v); d.rank != 1 || d.size[0] != columns) {
         b.refuse<refusals::sparse_vector>(d.rank == 1 ? d.size[0] : b.count(d), columns, b.place);
         return b.refused();
       }

@@ -51,7 +51,7 @@ template <class Optimizer>
 training_step graph::apply_gradients(Optimizer const& optimizer, expressions const& parameters,
                                      expressions const& gradients, std::source_location where) {
   std::vector<bool> updatable(static_cast<std::size_t>(s_->b.get().tensors.size()));
-  for (symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
+  for (extend::symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
   return steps(optimizer, parameters, gradients, updatable, where);
 }
 
@@ -60,7 +60,7 @@ template <class Optimizer>
 training_step graph::steps(Optimizer const& optimizer, expressions const& parameters,
                            expressions const& gradients, std::vector<bool> const& updatable,
                            std::source_location where) {
-  builder& b = s_->b;
+  extend::builder& b = s_->b;
   detail::request r{"apply_gradients", 15, nullptr, 0, where};
   detail::undo back(*s_);
   if (gradients.size() != parameters.size())
@@ -69,7 +69,7 @@ training_step graph::steps(Optimizer const& optimizer, expressions const& parame
                                                     extent::of(static_cast<std::int64_t>(parameters.size())));
   std::vector<bool> seen(updatable.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
-    symbol const p = symbol_of(parameters[k], r), both[]{p, symbol_of(gradients[k], r)};
+    extend::symbol const p = symbol_of(parameters[k], r), both[]{p, symbol_of(gradients[k], r)};
     r.operands = both;
     r.operand_count = 1;
     if (!updatable[static_cast<std::size_t>(p)]) detail::raise<refusals::dynamic_update_input>(b, r);
@@ -107,8 +107,8 @@ template <class Optimizer>
 training_step graph::minimize(any_expr const& loss, Optimizer const& optimizer,
                               expressions const& parameters, gradient_options const& options,
                               std::source_location where) {
-  std::unique_ptr<builder> const before =
-      s_->b.get().regions.size() > 1 ? std::make_unique<builder>(s_->b) : nullptr;
+  std::unique_ptr<extend::builder> const before =
+      s_->b.get().regions.size() > 1 ? std::make_unique<extend::builder>(s_->b) : nullptr;
   auto const asked = s_->gradients;
   detail::undo back(*s_, before.get());
   try {
@@ -132,7 +132,7 @@ symbolic_step graph::steps(Optimizer const& optimizer, std::vector<symbolic_tens
   std::vector<bool> updatable(static_cast<std::size_t>(s_->b.get().tensors.size()));
   for (any_expr const& x : p)
     updatable[static_cast<std::size_t>(x.id())] =
-        s_->b.tensor(x.id()).base == none && detail::look(*s_, x.id()).fill == unwritten::given &&
+        s_->b.tensor(x.id()).base == extend::none && detail::look(*s_, x.id()).fill == unwritten::given &&
         !detail::gets_written(*s_, x.id()) && !s_->is_piecewise(x.id());
   training_step const made = steps(optimizer, p, d, updatable, where);
   symbolic_step step{gradients, {}, s.symbol_of(made.learning_rate), {}};

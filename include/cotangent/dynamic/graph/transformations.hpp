@@ -60,23 +60,23 @@ template <class = void> void append_gradient_to(graph_state& s, gradient_request
     inputs = s.frames.back().maker->inputs();
     r.inputs = inputs.data(), r.input_count = inputs.size();
   }
-  append(s, r.outputs, r.output_count, result, r.wrt_count, [&] { cotangent::gradient(s.b, r, result); });
+  append(s, r.outputs, r.output_count, result, r.wrt_count, [&] { cotangent::detail::gradient(s.b, r, result); });
 }
 template <class = void>
 void append_tangents_to(graph_state& s, symbol const* wrt, symbol const* seeds, int wrt_count,
                         symbol const* outputs, int output_count, symbol* result) {
   append(s, outputs, output_count, result, output_count,
-         [&] { cotangent::tangents(s.b, wrt, seeds, wrt_count, outputs, output_count, result); });
+         [&] { cotangent::detail::tangents(s.b, wrt, seeds, wrt_count, outputs, output_count, result); });
 }
 template <class = void>
 void append_jacobian_to(graph_state& s, jacobian_request const& r, bool diagonal, symbol* result) {
   append(s, r.outputs, r.output_count, result, diagonal ? r.wrt_count : r.output_count * r.wrt_count, [&] {
-    if (diagonal) cotangent::jacobian_diagonal(s.b, r, result);
-    else cotangent::jacobian(s.b, r, result);
+    if (diagonal) cotangent::detail::jacobian_diagonal(s.b, r, result);
+    else cotangent::detail::jacobian(s.b, r, result);
   });
 }
 template <class = void> void append_batch_to(graph_state& s, batch_request const& r, symbol* result) {
-  append(s, r.outputs, r.output_count, result, r.output_count, [&] { cotangent::batch(s.b, r, result); });
+  append(s, r.outputs, r.output_count, result, r.output_count, [&] { cotangent::detail::batch(s.b, r, result); });
 }
 
 /// The parts of transformations that differ from those of traced functions.

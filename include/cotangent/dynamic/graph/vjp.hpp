@@ -18,7 +18,7 @@ namespace cotangent::dynamic {
 /// Options of the split: how gradients are computed, which values may be saved, and whether no rewrite is applied.
 struct vjp_options {
   gradient_options gradient = {};
-  saving_options saving = {};
+  detail::saving_options saving = {};
   bool exact = false;
 };
 
@@ -60,7 +60,7 @@ public:
     forward_.run(where);
     wide.rewind();
     if (code_->has_records)
-      p.record_ = std::make_shared<tape>(std::move(detail::program_access::record(forward_)));
+      p.record_ = std::make_shared<detail::tape>(std::move(detail::program_access::record(forward_)));
     for (std::size_t k = 0; k < code_->saved.size(); ++k)
       if (code_->is_narrow(k))
         detail::with_narrow_type(code_->saved[k].type, [&]<class T>(T*) {
@@ -98,8 +98,8 @@ private:
       if (t.depth > 0) sum += t.bytes - 8;
     return sum;
   }
-  bool find(std::vector<symbol> const& in, array<bool> const& marks, any_expr const& x) const {
-    symbol const t = detail::program_access::symbol_of(forward_, x, "needs", std::source_location::current());
+  bool find(std::vector<extend::symbol> const& in, detail::array<bool> const& marks, any_expr const& x) const {
+    extend::symbol const t = detail::program_access::symbol_of(forward_, x, "needs", std::source_location::current());
     for (std::size_t k = 0; k < in.size(); ++k)
       if (in[k] == t && marks[static_cast<int>(k)]) return true;
     return false;
@@ -238,7 +238,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
 inline vjp_program graph::vjp(expressions const& outputs, expressions const& wrt,
                               vjp_options const& options, std::source_location where) const {
   detail::request const r{"vjp", 3, nullptr, 0, where};
-  std::vector<symbol> y, x;
+  std::vector<extend::symbol> y, x;
   for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
   for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
   detail::graph_state copy(*s_);

@@ -50,7 +50,7 @@ class program {
   std::vector<void const*> from_;
   std::vector<void*> to_;
   detail::block workspace_;
-  tape tape_;
+  detail::tape tape_;
   struct readiness { // of pointers; a copy has to check its own
     bool now = false;
     readiness() = default;
@@ -99,7 +99,7 @@ public:
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<std::remove_cvref_t<M>>)
   void bind(symbolic_tensor const& t, M&& memory, std::source_location where = std::source_location::current()) {
     using plain = std::remove_cvref_t<M>;
-    symbol const x = own_symbol(t, "bind", where);
+    extend::symbol const x = own_symbol(t, "bind", where);
     if constexpr (std::is_arithmetic_v<plain> && !std::is_lvalue_reference_v<M>)
       with_element(type_of(x), [&]<class T>(std::type_identity<T>) {
         T const number = static_cast<T>(memory);
@@ -121,7 +121,7 @@ public:
   }
   template <element_type T>
   values<T> value(symbolic_tensor const& t, std::source_location where = std::source_location::current()) const {
-    symbol const y = own_symbol(t, "value", where);
+    extend::symbol const y = own_symbol(t, "value", where);
     if (type_of(y) != element_of<T>) throw graph_error(detail::located<refusals::value_element>(named(y), where));
     return value_of<T>(y, where);
   }
@@ -143,7 +143,7 @@ public:
       else if (out_[k].arena >= 0 && out_[k].to != nullptr && code_->outputs[k].bytes > 0)
         std::memcpy(out_[k].to, in_arena(out_[k].arena), static_cast<std::size_t>(code_->outputs[k].bytes));
     if (s == status::ok) return;
-    message text("cotangent: run: ");
+    detail::message text("cotangent: run: ");
     cotangent::detail::raise_status(s, code_->code.put(text, s).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
@@ -151,7 +151,7 @@ public:
   /// the program does not keep.
   template <class T>
   values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
-    symbol const t = own_symbol(y.where_it_stands(), "value", where);
+    extend::symbol const t = own_symbol(y.where_it_stands(), "value", where);
     return value_of<T>(t, where);
   }
   /// By the name of a symbol of the graph: the first of that name.
@@ -177,10 +177,10 @@ public:
   /// result.
   template <class T>
   std::span<T> memory(expr<T> const& x, std::source_location where = std::source_location::current()) {
-    symbol const t = own_symbol(x.where_it_stands(), "memory", where);
+    extend::symbol const t = own_symbol(x.where_it_stands(), "memory", where);
     std::int64_t at = -1;
     detail::port const* p = nullptr;
-    auto const find = [&](std::unordered_map<symbol, int> const& m, std::vector<detail::port_memory> const& places,
+    auto const find = [&](std::unordered_map<extend::symbol, int> const& m, std::vector<detail::port_memory> const& places,
                           std::vector<detail::port> const& ports) {
       auto const first = m.find(t);
       for (int k = first == m.end() ? -1 : first->second; k >= 0 && at < 0; k = p->next) {
@@ -205,21 +205,21 @@ public:
   std::int64_t value_bytes() const { return code_->code.value_bytes(); }
   /// The predicted cost of a run, by the model of `compile_options::memory_budget`; without a budget only the
   /// bytes.
-  run_prediction const& predicted() const { return code_->predicted; }
+  detail::run_prediction const& predicted() const { return code_->predicted; }
   /// The number of steps of a run: fused operations count once.
   int step_count() const { return code_->code.step_count(); }
 
 private:
   template <class Refusal> [[noreturn]] static void refuse(char const* name, std::source_location where) {
-    static builder const nothing;
+    static extend::builder const nothing;
     detail::raise_graph<Refusal>(nothing, detail::request_of_words(name, where));
   }
   /// The symbol of an expression of the program's graph.
-  symbol own_symbol(detail::standing const& x, char const* name, std::source_location where) const {
+  extend::symbol own_symbol(detail::standing const& x, char const* name, std::source_location where) const {
     if (x.graph != code_->graph->number) refuse<refusals::program_other_graph>(name, where);
     return x.id;
   }
-  symbol own_symbol(symbolic_tensor const& t, char const* name, std::source_location where) const {
+  extend::symbol own_symbol(symbolic_tensor const& t, char const* name, std::source_location where) const {
     if (!t.present()) refuse<refusals::symbolic_absent>(name, where);
     if (t.graph != code_->graph->number) refuse<refusals::program_other_graph>(name, where);
     if (detail::graph_state const* const s = code_->graph->state; s != nullptr)
@@ -227,14 +227,14 @@ private:
         refuse<refusals::symbolic_dead>(name, where);
     return t.id;
   }
-  element type_of(symbol t) const {
+  element type_of(extend::symbol t) const {
     if (auto const at = code_->output_of.find(t); at != code_->output_of.end())
       return code_->outputs[static_cast<std::size_t>(at->second)].type;
     if (auto const at = code_->input_of.find(t); at != code_->input_of.end())
       return code_->inputs[static_cast<std::size_t>(at->second)].type;
     return named(t).type;
   }
-  void bind_symbol(symbol t, detail::memory_of const& m, bool copied, std::source_location where) {
+  void bind_symbol(extend::symbol t, detail::memory_of const& m, bool copied, std::source_location where) {
     detail::compiled_code const& c = *code_;
     if (auto const in = c.input_of.find(t); in != c.input_of.end()) {
       auto const k = static_cast<std::size_t>(in->second);
@@ -255,7 +255,7 @@ private:
     ready_.now = false;
   }
   /// The elements of a result or an input; false if the symbol is neither, or an input without memory.
-  template <class T> bool find_value(symbol t, values<T>& to, std::source_location where) const {
+  template <class T> bool find_value(extend::symbol t, values<T>& to, std::source_location where) const {
     if (auto const out = code_->output_of.find(t); out != code_->output_of.end()) {
       auto const k = static_cast<std::size_t>(out->second);
       void const* const at = out_[k].is_own ? out_[k].own.data()
@@ -274,7 +274,7 @@ private:
     to = {static_cast<T const*>(in_[k].is_own ? in_[k].own.data() : in_[k].data), code_->inputs[k].shape};
     return true;
   }
-  template <class T> values<T> value_of(symbol t, std::source_location where) const {
+  template <class T> values<T> value_of(extend::symbol t, std::source_location where) const {
     values<T> found;
     if (find_value(t, found, where)) return found;
     detail::graph_state const* const s = code_->graph->state;
@@ -294,7 +294,7 @@ private:
     }
   }
   /// The port of a symbol of the graph; empty if the graph has ended.
-  detail::port named(symbol t) const {
+  detail::port named(extend::symbol t) const {
     detail::graph_state const* const s = code_->graph->state;
     return s == nullptr ? detail::port{} : detail::port_of(s->b, t);
   }

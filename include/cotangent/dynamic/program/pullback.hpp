@@ -116,7 +116,7 @@ class pullback {
   detail::checked_pointer<std::shared_ptr<detail::vjp_code const>, refusals::program_empty> code_;
   program back_;
   std::vector<detail::block> kept_;
-  std::shared_ptr<tape const> record_; // of the loops that ran
+  std::shared_ptr<detail::tape const> record_; // of the loops that ran
   std::vector<bool> given_; // by cotangent
   detail::block filled_;    // for absent cotangents
   friend class vjp_program;
@@ -174,10 +174,10 @@ public:
 
 private:
   std::size_t cotangent_of(any_expr const& y, std::source_location where) const {
-    symbol const t = detail::program_access::symbol_of(back_, y, "bind", where);
+    extend::symbol const t = detail::program_access::symbol_of(back_, y, "bind", where);
     for (std::size_t k = 0; k < given_.size(); ++k)
       if (code_->cotangents[k] == t) return k;
-    message text("cotangent: pullback: a cotangent must be that of a floating output of the vjp program");
+    detail::message text("cotangent: pullback: a cotangent must be that of a floating output of the vjp program");
     throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
@@ -194,7 +194,7 @@ private:
     if (!any)
       for (cotangent::shape const& s : code_->shapes)
         if (s.rank != 0) {
-          message text("cotangent: pullback: an output that is no number must be bound to a cotangent; it "
+          detail::message text("cotangent: pullback: an output that is no number must be bound to a cotangent; it "
                        "has the shape ");
           throw shape_error(text.put(s).put(", at ").put(where.file_name()).put(":").put(where.line()));
         }

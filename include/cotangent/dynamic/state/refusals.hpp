@@ -99,4 +99,9 @@ COTANGENT_REFUSAL_OF(eager_set_shape, allowed, "cotangent: set: the new elements
 
 } // namespace cotangent::refusals
 
+namespace cotangent::detail {}
+namespace cotangent::dynamic::detail {
+using namespace cotangent::detail;
+} // namespace cotangent::dynamic::detail
+
 #endif

@@ -50,7 +50,7 @@ private:
   std::vector<std::int64_t> attributes_;
   std::shared_ptr<function const> fn_;
   std::string name_ = "noop";
-  scalar value_{};
+  extend::scalar value_{};
   int arity_ = -1; // of a function: the number of terms it takes
   form form_ = form::nothing;
   cotangent::detail::interpret::kernel_list kernels_; // of all that it may emit
@@ -118,7 +118,7 @@ public:
     requires std::is_arithmetic_v<T>
   static command set(T value) {
     command c;
-    c.value_ = scalar::of(value);
+    c.value_ = extend::scalar::of(value);
     c.name_ = "set";
     c.form_ = form::set;
     return c;
@@ -136,7 +136,7 @@ public:
   }
   cotangent::detail::interpret::kernel_list const& kernels() const noexcept { return kernels_; }
   /// The value of `set`.
-  scalar const& value() const noexcept { return value_; }
+  extend::scalar const& value() const noexcept { return value_; }
   /// The number of terms that a function takes; -1: any number.
   int arity() const noexcept { return arity_; }
   std::vector<term> operator()(std::vector<term> const& x) const { return (*fn_)(x); }

@@ -24,7 +24,7 @@ struct graph_state;
 /// outputs of an operation may be.
 struct symbolic_tensor {
   detail::graph_state* s = nullptr;
-  symbol id = none;
+  extend::symbol id = extend::none;
   std::uint32_t generation = 0;
   std::uint64_t graph = 0; // the number of the graph, which may have ended
 
@@ -36,7 +36,7 @@ inline constexpr symbolic_tensor absent{};
 /// An exec symbol: one application of a command.
 struct symbolic_exec {
   detail::graph_state* s = nullptr;
-  std::int32_t id = none;
+  std::int32_t id = extend::none;
   std::uint32_t generation = 0;
 
   bool present() const noexcept { return s != nullptr; }

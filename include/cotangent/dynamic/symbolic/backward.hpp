@@ -184,7 +184,7 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
     among.push(e != none && static_cast<std::size_t>(e) < part->size() && (*part)[static_cast<std::size_t>(e)]);
   }
   part_walk some(b, among);
-  cotangent::gradient(b,
+  cotangent::detail::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
                        static_cast<int>(x.size()), options.policy, inputs.data(),
                        static_cast<int>(inputs.size()), tape, s.symbolic.used ? &made_for : nullptr,
@@ -216,8 +216,8 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
 /// own table.
 class gradient_table {
   detail::graph_state* s_ = nullptr;
-  std::unordered_map<symbol, symbolic_tensor> gradients_;
-  std::unordered_map<symbol, symbolic_exec> joins_; // by tensor
+  std::unordered_map<extend::symbol, symbolic_tensor> gradients_;
+  std::unordered_map<extend::symbol, symbolic_exec> joins_; // by tensor
   std::vector<symbolic_tensor> in_order_;
 
 public:
@@ -235,21 +235,21 @@ public:
   symbolic_exec producer_of(symbolic_tensor const& gradient) const {
     if (s_ == nullptr || gradient.s != s_) return {};
     if (auto const at = joins_.find(detail::root_of(*s_, gradient.id)); at != joins_.end()) return at->second;
-    symbol t = gradient.id;
-    if (s_->b.tensor(t).producer == none) t = detail::root_of(*s_, t);
+    extend::symbol t = gradient.id;
+    if (s_->b.tensor(t).producer == extend::none) t = detail::root_of(*s_, t);
     std::int32_t const node = s_->b.tensor(t).producer;
-    if (node == none || static_cast<std::size_t>(node) >= s_->symbolic.node_exec.size()) return {};
+    if (node == extend::none || static_cast<std::size_t>(node) >= s_->symbolic.node_exec.size()) return {};
     return detail::exec_handle(*s_, s_->symbolic.node_exec[static_cast<std::size_t>(node)]);
   }
   /// The gradients in the order of `wrt`.
   std::vector<symbolic_tensor> const& all() const& noexcept { return in_order_; }
   std::vector<symbolic_tensor> all() && { return std::move(in_order_); } // for loops over a temporary table
 
-  void add(symbol of, symbolic_tensor const& gradient, bool wrt) {
+  void add(extend::symbol of, symbolic_tensor const& gradient, bool wrt) {
     if (wrt) in_order_.push_back(gradient);
     gradients_.insert_or_assign(of, gradient);
   }
-  void join(symbol of, symbolic_exec const& e) { joins_.emplace(of, e); }
+  void join(extend::symbol of, symbolic_exec const& e) { joins_.emplace(of, e); }
 };
 
 namespace detail {

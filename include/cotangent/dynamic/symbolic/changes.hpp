@@ -69,10 +69,10 @@ public:
   void set_flags(symbolic_tensor const& t, unwritten fill,
                  std::source_location where = std::source_location::current()) const {
     detail::request r = changing("set_flags", where);
-    symbol const id = local(t, r);
+    extend::symbol const id = local(t, r);
     r.operands = &id;
     r.operand_count = 1;
-    if (s_->b.tensor(id).base != none) detail::raise_graph<refusals::symbolic_flags_of_alias>(s_->b, r);
+    if (s_->b.tensor(id).base != extend::none) detail::raise_graph<refusals::symbolic_flags_of_alias>(s_->b, r);
     detail::record(*s_, id).fill = fill;
   }
   /// Sets another shape; operations that it does not fit are refused when the graph is compiled or
@@ -80,10 +80,10 @@ public:
   void set_shape(symbolic_tensor const& t, sizes const& shape,
                  std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("set_shape", where);
-    symbol const id = reshaped(t, r);
+    extend::symbol const id = reshaped(t, r);
     detail::symbolic_undo back(*s_);
     std::int32_t const to = detail::shape_for(s_->b, shape);
-    if (failure const f = s_->b.failed(); f.why != nullptr) detail::raise(s_->b, f, r);
+    if (detail::failure const f = s_->b.failed(); f.why != nullptr) detail::raise(s_->b, f, r);
     back.keep();
     s_->b.edit().tensors[id].shape = to;
     detail::record(*s_, id).automatic = false;
@@ -91,7 +91,7 @@ public:
   }
   void set_shape(symbolic_tensor const& t, automatic_t,
                  std::source_location where = std::source_location::current()) const {
-    symbol const id = reshaped(t, changing("set_shape", where));
+    extend::symbol const id = reshaped(t, changing("set_shape", where));
     detail::record(*s_, id).automatic = true;
     wait(id);
   }
@@ -99,19 +99,19 @@ public:
   /// Frees a tensor symbol without users. Its index may be reused; later uses of the old symbol are refused.
   void free(symbolic_tensor const& t, std::source_location where = std::source_location::current()) const {
     detail::request r = changing("free", where);
-    symbol const id = local(t, r);
+    extend::symbol const id = local(t, r);
     r.operands = &id;
     r.operand_count = 1;
     detail::tensor_record const& at = detail::look(*s_, id);
-    bool used = !at.own || at.exposed || at.outer != none;
-    for (tensor_symbol const& other : s_->b.get().tensors)
+    bool used = !at.own || at.exposed || at.outer != extend::none;
+    for (extend::tensor_symbol const& other : s_->b.get().tensors)
       used = used || (other.base == id &&
-                      !detail::look(*s_, static_cast<symbol>(&other - s_->b.get().tensors.data())).dead);
-    auto const is = [&](symbol x) { used = used || x == id; };
+                      !detail::look(*s_, static_cast<extend::symbol>(&other - s_->b.get().tensors.data())).dead);
+    auto const is = [&](extend::symbol x) { used = used || x == id; };
     for (detail::exec_record const& e : s_->symbolic.execs) {
       if (e.dead) continue;
-      for (symbol const x : e.in) is(x);
-      for (symbol const x : e.out) is(x);
+      for (extend::symbol const x : e.in) is(x);
+      for (extend::symbol const x : e.out) is(x);
       is(e.selector);
       for (auto const& [from, to] : e.bypasses) is(from), is(to);
     }
@@ -137,8 +137,8 @@ public:
   symbolic_tensor find_tensor(std::string_view name) const {
     detail::keep_in_step(*s_);
     graph const& g = s_->b.get();
-    for (symbol t = 0; t < g.tensors.size(); ++t)
-      if (g.tensors[t].region == region_ && g.tensors[t].name != none && !detail::look(*s_, t).dead &&
+    for (extend::symbol t = 0; t < g.tensors.size(); ++t)
+      if (g.tensors[t].region == region_ && g.tensors[t].name != extend::none && !detail::look(*s_, t).dead &&
           name == std::string_view(g.names.data() + g.tensors[t].name))
         return detail::handle_of(*s_, t);
     return {};
@@ -164,7 +164,7 @@ public:
   cotangent::shape shape_of(symbolic_tensor const& t,
                             std::source_location where = std::source_location::current()) const {
     detail::request r = asking("shape_of", where);
-    symbol const id = detail::checked(*s_, t, r);
+    extend::symbol const id = detail::checked(*s_, t, r);
     r.operands = &id;
     r.operand_count = 1;
     if (detail::is_unknown(*s_, id)) detail::raise_graph<refusals::symbolic_shape_unknown>(s_->b, r);
@@ -177,7 +177,7 @@ public:
   std::string name_of(symbolic_tensor const& t,
                       std::source_location where = std::source_location::current()) const {
     std::int32_t const n = s_->b.tensor(detail::checked(*s_, t, asking("name_of", where))).name;
-    return n == none ? std::string() : std::string(s_->b.get().names.data() + n);
+    return n == extend::none ? std::string() : std::string(s_->b.get().names.data() + n);
   }
   std::string name_of(symbolic_exec const& e,
                       std::source_location where = std::source_location::current()) const {
@@ -191,8 +191,8 @@ public:
   /// The offset of its first element in that tensor, then one stride for each axis, in elements.
   std::vector<std::int64_t> window_of(symbolic_tensor const& t,
                                       std::source_location where = std::source_location::current()) const {
-    tensor_window const w =
-        cotangent::window_of(s_->b.get(), detail::checked(*s_, t, asking("window_of", where)));
+    detail::tensor_window const w =
+        cotangent::detail::window_of(s_->b.get(), detail::checked(*s_, t, asking("window_of", where)));
     std::vector<std::int64_t> numbers{w.offset};
     for (int k = 0; k < w.rank; ++k) numbers.push_back(w.stride[k]);
     return numbers;
@@ -220,8 +220,8 @@ public:
   }
 
 protected:
-  symbol local(symbolic_tensor const& t, detail::request const& r) const {
-    symbol const id = detail::checked(*s_, t, r);
+  extend::symbol local(symbolic_tensor const& t, detail::request const& r) const {
+    extend::symbol const id = detail::checked(*s_, t, r);
     if (s_->b.tensor(id).region != region_) detail::raise_graph<refusals::symbolic_sub_graph>(s_->b, r);
     return id;
   }
@@ -231,7 +231,7 @@ protected:
       detail::raise_graph<refusals::symbolic_foreign>(s_->b, r);
     return id;
   }
-  void end(symbol id) const {
+  void end(extend::symbol id) const {
     detail::tensor_record dead;
     dead.dead = true;
     dead.own = true;
@@ -252,8 +252,8 @@ protected:
     for (std::int32_t const r : x.graphs) {
       std::vector<std::int32_t> const inside = detail::graph_at(*s_, r).execs;
       for (std::int32_t const e : inside) free_exec(e);
-      std::vector<symbol> const tensors = detail::graph_at(*s_, r).tensors;
-      for (symbol const t : tensors) end(t);
+      std::vector<extend::symbol> const tensors = detail::graph_at(*s_, r).tensors;
+      for (extend::symbol const t : tensors) end(t);
       detail::graph_record gone;
       gone.region = r;
       gone.parent = x.graph;
@@ -288,24 +288,24 @@ private:
     }
     claim(id);
   }
-  symbol reshaped(symbolic_tensor const& t, detail::request r) const {
-    symbol const id = local(t, r);
+  extend::symbol reshaped(symbolic_tensor const& t, detail::request r) const {
+    extend::symbol const id = local(t, r);
     r.operands = &id;
     r.operand_count = 1;
-    bool fixed = s_->b.tensor(id).base != none || !detail::look(*s_, id).own;
-    for (symbol const other : detail::graph_at(*s_, region_).tensors)
+    bool fixed = s_->b.tensor(id).base != extend::none || !detail::look(*s_, id).own;
+    for (extend::symbol const other : detail::graph_at(*s_, region_).tensors)
       fixed = fixed || s_->b.tensor(other).base == id;
     if (fixed) detail::raise_graph<refusals::symbolic_shape_of_alias>(s_->b, r);
     return id;
   }
   /// Defers the operations on a tensor until all shapes are known.
-  void wait(symbol t) const {
+  void wait(extend::symbol t) const {
     for (std::int32_t const e : detail::graph_at(*s_, region_).execs) {
       detail::exec_record& x = detail::exec_at(*s_, e);
       if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::nothing) continue;
       bool touched = false;
-      for (symbol const in : x.in) touched = touched || in == t;
-      for (symbol const out : x.out) touched = touched || out == t;
+      for (extend::symbol const in : x.in) touched = touched || in == t;
+      for (extend::symbol const out : x.out) touched = touched || out == t;
       if (!touched) continue;
       detail::unrealize(*s_, e);
       detail::exec_at(*s_, e).pending = true;

@@ -170,7 +170,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
     return interpreter(s.kernels, g, memory).workspace_bytes();
   };
   std::int64_t recorded = -1;
-  auto const limited = [&](graph_view const& g) -> cotangent::built {
+  auto const limited = [&](graph_view const& g) -> cotangent::detail::built {
     recorded = record_bytes(g).bytes;
     budgeted_graph fitted =
         options.memory_budget != 0
@@ -191,7 +191,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
       .in_order = false,
       .extra = low.extra.data(),
       .extra_count = low.extra.size()};
-  cotangent::built const simple = run_passes(ready, passes, pipeline{});
+  cotangent::detail::built const simple = run_passes(ready, passes, pipeline{});
   if (simple.failed.why != nullptr) raise(s.b, simple.failed, simple.failed.node == none ? r : request{});
   if (recorded < 0) recorded = record_bytes(simple.g).bytes;
   code->code = interpreter(s.kernels, simple.g, memory);

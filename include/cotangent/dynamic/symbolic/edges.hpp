@@ -49,7 +49,7 @@ public:
     detail::request const r = changing("disjoin", where);
     std::int32_t const a = here(before, r), b = here(after, r);
     bool const adjoint = detail::forward_of(*s_, b) == a;
-    if (adjoint) detail::exec_at(*s_, b).forward = none;
+    if (adjoint) detail::exec_at(*s_, b).forward = extend::none;
     if (std::erase(detail::exec_at(*s_, a).after, b) == 0 && !adjoint)
       detail::raise_graph<refusals::symbolic_no_edge>(s_->b, r);
     std::erase(detail::exec_at(*s_, b).before, a);
@@ -114,9 +114,9 @@ private:
     g.destinations.clear();
     std::vector<bool> has_adjoint(s_->symbolic.execs.size());
     for (std::int32_t const e : g.execs)
-      if (std::int32_t const f = detail::forward_of(*s_, e); f != none) has_adjoint[static_cast<std::size_t>(f)] = true;
+      if (std::int32_t const f = detail::forward_of(*s_, e); f != extend::none) has_adjoint[static_cast<std::size_t>(f)] = true;
     for (std::int32_t const e : g.execs) {
-      if (detail::exec_at(*s_, e).before.empty() && detail::forward_of(*s_, e) == none) g.sources.push_back(e);
+      if (detail::exec_at(*s_, e).before.empty() && detail::forward_of(*s_, e) == extend::none) g.sources.push_back(e);
       if (detail::exec_at(*s_, e).after.empty() && !has_adjoint[static_cast<std::size_t>(e)])
         g.destinations.push_back(e);
     }
@@ -187,8 +187,8 @@ public:
                       static_cast<int>(order.after[k].size()),
                       x.graphs,
                       x.hint};
-      for (symbol const t : io.in) n.inputs.push_back(detail::handle_of(*s_, t));
-      for (symbol const t : io.out) n.outputs.push_back(detail::handle_of(*s_, t));
+      for (extend::symbol const t : io.in) n.inputs.push_back(detail::handle_of(*s_, t));
+      for (extend::symbol const t : io.out) n.outputs.push_back(detail::handle_of(*s_, t));
       with(static_cast<symbolic_node const&>(n));
     }
   }
@@ -232,9 +232,9 @@ protected:
     for (std::size_t k = 0; k < runs.size(); ++k) on[static_cast<std::size_t>(order.execs[k])] = runs[k];
     return on;
   }
-  std::vector<symbolic_tensor> handles(std::vector<symbol> const& all) const {
+  std::vector<symbolic_tensor> handles(std::vector<extend::symbol> const& all) const {
     std::vector<symbolic_tensor> found;
-    for (symbol const t : all) found.push_back(detail::handle_of(*s_, t));
+    for (extend::symbol const t : all) found.push_back(detail::handle_of(*s_, t));
     return found;
   }
 

@@ -21,7 +21,7 @@ struct symbolic_compile {
   std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates{}; // see `symbolic_step`
   bool exact = false, own_memory = false;                             // see `compile_options`
   std::int64_t memory_budget = 0;
-  bool (*mirror)(node const&) = nullptr;
+  bool (*mirror)(extend::node const&) = nullptr;
   bool keep_all = false;
 };
 
@@ -31,7 +31,7 @@ struct symbolic_backward {
   std::vector<symbolic_tensor> outputs{}, wrt{}, seeds{};
   std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
   unreachable policy = unreachable::zeros;              // this and the following as in `gradient_options`
-  tape_options tape = {};
+  detail::tape_options tape = {};
   std::function<any_expr(std::vector<any_expr> const&)> sum = {};
 };
 

@@ -22,7 +22,7 @@ inline symbol across(graph_state const& s, std::int32_t region, symbol t, bool i
   if (!is_control(n)) return none;
   bool const loop = n.op == info_of<op::loop>();
   loop_layout const at = loop ? loop_layout::of(g, n) : loop_layout{};
-  cotangent::region const& inside = g.regions[region];
+  extend::region const& inside = g.regions[region];
   auto const found = [&](symbol outer, symbol inner) { return outer != none && (inwards ? outer : inner) == t; };
   for (int k = 1; k < (loop ? at.scan(0) : n.operand_count); ++k) {
     symbol const outer = g.ids[n.first + k], inner = g.ids[inside.first_input + (loop ? k : k - 1)];

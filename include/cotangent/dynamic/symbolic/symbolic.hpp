@@ -43,7 +43,7 @@ public:
   any_expr expression(symbolic_tensor const& t,
                       std::source_location where = std::source_location::current()) const {
     detail::request r = asking("expression", where);
-    symbol const id = local(t, r);
+    extend::symbol const id = local(t, r);
     if (region_ != 0) detail::raise_graph<refusals::symbolic_not_root>(s_->b, r);
     r.operands = &id;
     r.operand_count = 1;
@@ -92,9 +92,9 @@ public:
                        std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("while_", where);
     if (body.s_ != s_ || detail::graph_at(*s_, body.region_).parent != region_ ||
-        detail::graph_at(*s_, body.region_).owner != none || detail::graph_at(*s_, body.region_).sealed)
+        detail::graph_at(*s_, body.region_).owner != extend::none || detail::graph_at(*s_, body.region_).sealed)
       detail::raise_graph<refusals::symbolic_has_owner>(s_->b, r);
-    symbol const asked = body.bool_of(condition, r);
+    extend::symbol const asked = body.bool_of(condition, r);
     detail::exec_record e;
     e.kind = detail::exec_kind::loop;
     e.graphs.push_back(body.region_);
@@ -110,16 +110,16 @@ public:
   /// Sets another condition for this body.
   void set_condition(symbolic_tensor const& condition, bool last = false,
                      std::source_location where = std::source_location::current()) const {
-    symbol const asked = bool_of(condition, body_request("set_condition", where));
+    extend::symbol const asked = bool_of(condition, body_request("set_condition", where));
     detail::graph_at(*s_, region_).condition = asked;
     detail::graph_at(*s_, region_).condition_last = last;
   }
   /// The index of the iteration, from 0: one int64 of this body.
   symbolic_tensor count(std::source_location where = std::source_location::current()) const {
     (void)body_request("count", where);
-    if (detail::graph_at(*s_, region_).count == none) {
-      symbol const t =
-          detail::new_tensor(*s_, region_, element::int64, s_->b.shape(dimensions{}), false, "count");
+    if (detail::graph_at(*s_, region_).count == extend::none) {
+      extend::symbol const t =
+          detail::new_tensor(*s_, region_, element::int64, s_->b.shape(extend::dimensions{}), false, "count");
       detail::graph_at(*s_, region_).count = t;
       detail::tell_made(*s_);
     }
@@ -131,16 +131,16 @@ public:
              std::source_location where = std::source_location::current()) const {
     detail::request r = body_request("carry", where);
     detail::symbolic_undo back(*s_);
-    symbol const pair[]{here(from, r), here(to, r)};
+    extend::symbol const pair[]{here(from, r), here(to, r)};
     r.operands = pair;
     r.operand_count = 2;
     detail::graph_record& g = detail::graph_at(*s_, region_);
-    tensor_symbol const a = s_->b.tensor(pair[0]), b = s_->b.tensor(pair[1]);
+    extend::tensor_symbol const a = s_->b.tensor(pair[0]), b = s_->b.tensor(pair[1]);
     if (a.type != b.type ||
         (a.shape != b.shape && !detail::is_unknown(*s_, pair[0]) && !detail::is_unknown(*s_, pair[1])))
       detail::raise_graph<refusals::symbolic_carry>(s_->b, r);
-    bool taken = b.base != none || pair[1] == g.count || detail::gets_written(*s_, pair[1]) ||
-                 detail::look(*s_, pair[1]).writer != none;
+    bool taken = b.base != extend::none || pair[1] == g.count || detail::gets_written(*s_, pair[1]) ||
+                 detail::look(*s_, pair[1]).writer != extend::none;
     for (auto const& known : g.carries) taken = taken || known.second == pair[1];
     if (taken) detail::raise_graph<refusals::symbolic_carry_twice>(s_->b, r);
     back.keep();
@@ -153,7 +153,7 @@ public:
                         std::source_location where = std::source_location::current()) const {
     detail::request r = changing("case_of", where);
     detail::symbolic_undo back(*s_);
-    symbol const t = here(selector, r);
+    extend::symbol const t = here(selector, r);
     r.operands = &t;
     r.operand_count = 1;
     element const e = s_->b.tensor(t).type;
@@ -184,10 +184,10 @@ public:
     detail::request r = changing("bypass", where);
     std::int32_t const id = choice_of(choice, r);
     detail::symbolic_undo back(*s_);
-    symbol const pair[]{here(from, r), here(to, r)};
+    extend::symbol const pair[]{here(from, r), here(to, r)};
     r.operands = pair;
     r.operand_count = 2;
-    tensor_symbol const a = s_->b.tensor(pair[0]), b = s_->b.tensor(pair[1]);
+    extend::tensor_symbol const a = s_->b.tensor(pair[0]), b = s_->b.tensor(pair[1]);
     bool fits = a.type == b.type &&
                 (a.shape == b.shape || detail::is_unknown(*s_, pair[0]) || detail::is_unknown(*s_, pair[1]));
     for (auto const& known : detail::exec_at(*s_, id).bypasses) fits = fits && known.second != pair[1];
@@ -203,11 +203,11 @@ public:
   symbolic_tensor resolve(symbolic_tensor const& t,
                           std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("resolve", where);
-    symbol const id = detail::checked(*s_, t, r);
+    extend::symbol const id = detail::checked(*s_, t, r);
     bool inside = false;
-    for (std::int32_t up = s_->b.tensor(id).region; up != none; up = detail::graph_at(*s_, up).parent)
+    for (std::int32_t up = s_->b.tensor(id).region; up != extend::none; up = detail::graph_at(*s_, up).parent)
       inside = inside || up == region_;
-    symbol const found =
+    extend::symbol const found =
         inside ? detail::resolved_outwards(*s_, region_, id, r) : detail::resolved(*s_, region_, id, r);
     symbolic_tensor const t_here = detail::handle_of(*s_, found);
     detail::tell_made(*s_);
@@ -220,16 +220,16 @@ public:
     detail::request r = changing("hookup", where);
     if (region_ == 0) detail::raise_graph<refusals::symbolic_hookup>(s_->b, r);
     detail::symbolic_undo back(*s_);
-    symbol const in = local(inner, r);
+    extend::symbol const in = local(inner, r);
     detail::graph_record const& around = detail::graph_at(*s_, detail::graph_at(*s_, region_).parent);
-    symbol const out = detail::resolved(*s_, around.region, detail::checked(*s_, outer, r), r);
-    symbol const pair[]{in, out};
+    extend::symbol const out = detail::resolved(*s_, around.region, detail::checked(*s_, outer, r), r);
+    extend::symbol const pair[]{in, out};
     r.operands = pair;
     r.operand_count = 2;
-    tensor_symbol const a = s_->b.tensor(in), b = s_->b.tensor(out);
+    extend::tensor_symbol const a = s_->b.tensor(in), b = s_->b.tensor(out);
     bool fits = a.type == b.type &&
                 (a.shape == b.shape || detail::is_unknown(*s_, in) || detail::is_unknown(*s_, out)) &&
-                detail::look(*s_, in).outer == none && in != detail::graph_at(*s_, region_).count;
+                detail::look(*s_, in).outer == extend::none && in != detail::graph_at(*s_, region_).count;
     for (auto const& known : detail::graph_at(*s_, region_).outer_inner) fits = fits && known.first != out;
     if (!fits) detail::raise_graph<refusals::symbolic_hookup>(s_->b, r);
     back.keep();
@@ -247,7 +247,7 @@ public:
   void set_peer(symbolic_tensor const& a, symbolic_tensor const& b,
                 std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("set_peer", where);
-    symbol const x = detail::checked(*s_, a, r), y = detail::checked(*s_, b, r);
+    extend::symbol const x = detail::checked(*s_, a, r), y = detail::checked(*s_, b, r);
     detail::record(*s_, x).peer = y;
     detail::record(*s_, y).peer = x;
   }
@@ -276,7 +276,7 @@ public:
                           std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("backward", where);
     if (region_ != 0) detail::raise_graph<refusals::symbolic_not_root>(s_->b, r);
-    std::vector<symbol> y, dy, x;
+    std::vector<extend::symbol> y, dy, x;
     for (symbolic_tensor const& t : what.outputs) y.push_back(local(t, r));
     for (symbolic_tensor const& t : what.seeds) dy.push_back(local(t, r));
     for (symbolic_tensor const& t : what.wrt) x.push_back(local(t, r));
@@ -300,16 +300,16 @@ public:
                   std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("compile", where);
     if (region_ != 0) detail::raise_graph<refusals::symbolic_not_root>(s_->b, r);
-    std::vector<symbol> outputs, bound;
+    std::vector<extend::symbol> outputs, bound;
     for (symbolic_tensor const& t : what.outputs) outputs.push_back(local(t, r));
     for (binding const& one : what.binds) {
       detail::standing const& at = one.what.where_it_stands();
       std::uint32_t const generation = at.is_in(*s_) ? generation_of(one, at.id) : 0;
       bound.push_back(detail::checked(*s_, symbolic_tensor{at.s, at.id, generation, at.graph}, r));
     }
-    std::vector<std::pair<symbol, symbol>> updates;
+    std::vector<std::pair<extend::symbol, extend::symbol>> updates;
     for (auto const& [of, to] : what.updates) {
-      symbol const from = local(of, r), next = local(to, r);
+      extend::symbol const from = local(of, r), next = local(to, r);
       updates.emplace_back(from, next);
     }
     std::vector<std::int32_t> const sources = here_all(what.sources, r),
@@ -345,7 +345,7 @@ public:
   }
 
 private:
-  static std::uint32_t generation_of(binding const& one, symbol t) {
+  static std::uint32_t generation_of(binding const& one, extend::symbol t) {
     return one.generation_known ? one.generation : detail::look(*one.what.where_it_stands().s, t).generation;
   }
   std::int32_t open(std::string_view name) const {
@@ -376,9 +376,9 @@ private:
     if (region_ == 0) detail::raise_graph<refusals::symbolic_not_a_body>(s_->b, r);
     return r;
   }
-  symbol bool_of(symbolic_tensor const& t, detail::request r) const {
+  extend::symbol bool_of(symbolic_tensor const& t, detail::request r) const {
     detail::symbolic_undo back(*s_);
-    symbol const id = here(t, r);
+    extend::symbol const id = here(t, r);
     r.operands = &id;
     r.operand_count = 1;
     if (s_->b.tensor(id).type != element::boolean || s_->b.dims(id).rank != 0)

@@ -80,14 +80,14 @@ protected:
     return detail::request_of_words(name, where);
   }
   /// The symbol in this sub-graph; none for an absent one.
-  symbol here(symbolic_tensor const& t, detail::request const& r) const {
+  extend::symbol here(symbolic_tensor const& t, detail::request const& r) const {
     return detail::resolved(*s_, region_, detail::checked(*s_, t, r), r);
   }
-  std::vector<symbol> here(std::vector<symbolic_tensor> const& all, detail::request const& r) const {
+  std::vector<extend::symbol> here(std::vector<symbolic_tensor> const& all, detail::request const& r) const {
     for (symbolic_tensor const& t : all)
       if (t.present()) (void)detail::checked(*s_, t, r);
-    std::vector<symbol> ids;
-    for (symbolic_tensor const& t : all) ids.push_back(t.present() ? here(t, r) : none);
+    std::vector<extend::symbol> ids;
+    for (symbolic_tensor const& t : all) ids.push_back(t.present() ? here(t, r) : extend::none);
     return ids;
   }
   std::int32_t here(symbolic_exec const& e, detail::request const& r) const {
@@ -97,53 +97,53 @@ protected:
     return id;
   }
   /// Checks that an operation of this graph may write these symbols, besides `own`.
-  void check_places(std::vector<symbol> const& out, detail::request r) const {
-    builder const& b = s_->b;
-    std::vector<symbol> mine;
-    for (symbol const t : out) {
-      if (t == none) continue;
-      symbol pair[]{t, t};
+  void check_places(std::vector<extend::symbol> const& out, detail::request r) const {
+    extend::builder const& b = s_->b;
+    std::vector<extend::symbol> mine;
+    for (extend::symbol const t : out) {
+      if (t == extend::none) continue;
+      extend::symbol pair[]{t, t};
       r.operands = pair;
       r.operand_count = 1;
-      symbol const root = detail::root_of(*s_, t);
+      extend::symbol const root = detail::root_of(*s_, t);
       detail::graph_record const& g = detail::graph_at(*s_, region_);
       bool fixed = t == g.count;
       for (auto const& carried : g.carries) fixed = fixed || root == carried.second;
       if (!detail::look(*s_, root).own)
-        for (symbol const in : s_->inputs) fixed = fixed || (in == root && t == root);
+        for (extend::symbol const in : s_->inputs) fixed = fixed || (in == root && t == root);
       if (fixed) detail::raise_graph<refusals::symbolic_output_place>(b, r);
-      if (b.tensor(t).producer != none || b.tensor(root).producer != none ||
-          detail::look(*s_, t).writer != none || (t != root && repeats(window_of(b.get(), t))))
+      if (b.tensor(t).producer != extend::none || b.tensor(root).producer != extend::none ||
+          detail::look(*s_, t).writer != extend::none || (t != root && repeats(detail::window_of(b.get(), t))))
         detail::raise_graph<refusals::symbolic_assigned>(b, r);
       auto const at = s_->written.find(root);
-      auto const meets = [&](symbol other) {
-        if (!overlap(b.get(), t, other)) return;
+      auto const meets = [&](extend::symbol other) {
+        if (!detail::overlap(b.get(), t, other)) return;
         pair[1] = other;
         r.operand_count = 2;
         detail::raise_graph<refusals::symbolic_assigned>(b, r);
       };
       if (at != s_->written.end() && at->second.size() < detail::compared_at_once)
-        for (symbol const other : at->second) meets(other);
+        for (extend::symbol const other : at->second) meets(other);
       if (mine.size() < detail::compared_at_once)
-        for (symbol const other : mine) meets(other);
+        for (extend::symbol const other : mine) meets(other);
       mine.push_back(t);
     }
   }
   void claim(std::int32_t e) const {
     detail::exec_record const& x = detail::exec_at(*s_, e);
     if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::nothing) return;
-    for (symbol const t : x.out)
-      if (t != none) {
+    for (extend::symbol const t : x.out)
+      if (t != extend::none) {
         s_->written[detail::root_of(*s_, t)].push_back(t);
         detail::record(*s_, t).writer = e;
       }
   }
   void unclaim(std::int32_t e) const {
-    for (symbol const t : detail::exec_at(*s_, e).out) {
-      if (t == none || detail::exec_at(*s_, e).what.kind() == command::form::nothing) continue;
+    for (extend::symbol const t : detail::exec_at(*s_, e).out) {
+      if (t == extend::none || detail::exec_at(*s_, e).what.kind() == command::form::nothing) continue;
       if (auto const at = s_->written.find(detail::root_of(*s_, t)); at != s_->written.end())
         std::erase(at->second, t);
-      detail::record(*s_, t).writer = none;
+      detail::record(*s_, t).writer = extend::none;
     }
   }
 
@@ -155,7 +155,7 @@ public:
     detail::symbolic_undo back(*s_);
     s_->b.place = where;
     std::int32_t const id = detail::shape_for(s_->b, shape);
-    if (failure const f = s_->b.failed(); f.why != nullptr) detail::raise(s_->b, f, r);
+    if (detail::failure const f = s_->b.failed(); f.why != nullptr) detail::raise(s_->b, f, r);
     return made(detail::new_tensor(*s_, region_, e, id, false, name), back);
   }
   /// With a shape that is set later, or inferred.
@@ -163,7 +163,7 @@ public:
                          std::source_location where = std::source_location::current()) const {
     (void)changing("tensor", where);
     detail::symbolic_undo back(*s_);
-    return made(detail::new_tensor(*s_, region_, e, s_->b.shape(dimensions{}), true, name), back);
+    return made(detail::new_tensor(*s_, region_, e, s_->b.shape(extend::dimensions{}), true, name), back);
   }
   template <element_type T>
   symbolic_tensor tensor(sizes const& shape, std::string_view name = {},
@@ -181,11 +181,11 @@ public:
                         std::source_location where = std::source_location::current()) const {
     detail::request r = changing("alias", where);
     detail::symbolic_undo back(*s_);
-    symbol const from = here(of, r);
+    extend::symbol const from = here(of, r);
     r.operands = &from;
     r.operand_count = 1;
     if (detail::is_unknown(*s_, from)) detail::raise_graph<refusals::symbolic_shape_unknown>(s_->b, r);
-    symbol const t = detail::window_on(*s_, from, w, r);
+    extend::symbol const t = detail::window_on(*s_, from, w, r);
     detail::name_symbol(s_->b, t, name);
     detail::record(*s_, t).own = true;
     detail::graph_at(*s_, region_).tensors.push_back(t);
@@ -259,7 +259,7 @@ protected:
   }
 
 private:
-  symbolic_tensor made(symbol t, detail::symbolic_undo& back) const {
+  symbolic_tensor made(extend::symbol t, detail::symbolic_undo& back) const {
     back.keep();
     symbolic_tensor const handle = detail::handle_of(*s_, t);
     detail::tell_made(*s_);

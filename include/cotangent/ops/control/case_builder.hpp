@@ -9,7 +9,7 @@
 
 // Branches.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Builds a branch:
 ///
@@ -22,31 +22,31 @@ namespace cotangent {
 ///
 /// Refuses: an index that is not an integer scalar; branches whose results differ in number or type.
 class case_builder : public detail::control_builder {
-  symbol index_;
-  array<symbol> results_;
-  array<detail::open_region> branches_;
+  extend::symbol index_;
+  detail::array<extend::symbol> results_;
+  detail::array<detail::open_region> branches_;
   detail::open_region now_;
   int result_count_ = 0;
 
-  constexpr symbol output(int branch, int k) const {
+  constexpr extend::symbol output(int branch, int k) const {
     return b_.get().ids[b_.get().regions[branches_[branch].region].first_output + k];
   }
 
 public:
-  constexpr case_builder(builder& b, symbol index, symbol const* values, int count)
+  constexpr case_builder(extend::builder& b, extend::symbol index, extend::symbol const* values, int count)
       : control_builder(b), index_(index) {
     if (outside(index) && !is_scalar(index, element::int64) && !is_scalar(index, element::int32))
       b.refuse<refusals::case_index>(b.count(b.dims(index)), 1, b.place);
     for (int k = 0; k < count; ++k) values_.push(outside(values[k]) ? values[k] : b.refused());
   }
 
-  constexpr symbol const* open_branch() {
+  constexpr extend::symbol const* open_branch() {
     now_ = {};
     open(now_);
-    for (symbol t : values_) now_.inputs.push(input_like(t));
+    for (extend::symbol t : values_) now_.inputs.push(input_like(t));
     return now_.inputs.data();
   }
-  constexpr void close_branch(symbol const* results, int count) {
+  constexpr void close_branch(extend::symbol const* results, int count) {
     if (branches_.size() == 0) result_count_ = count;
     if (count != result_count_) b_.refuse<refusals::case_count>(count, result_count_, b_.place);
     for (int k = 0; k < count; ++k) (void)inside(results[k]);
@@ -59,41 +59,41 @@ public:
   constexpr std::int32_t finish(int const* bypass = nullptr, std::source_location where = {}) {
     if (branches_.size() == 0) b_.refuse<refusals::case_branches>(0, 1, where);
     std::int32_t const owner = b_.get().nodes.size();
-    array<std::int64_t> attributes;
+    detail::array<std::int64_t> attributes;
     attributes.push(result_count_);
     attributes.push(values_.size() + captures_.size());
     attributes.push(branches_.size());
     for (int k = 0; k < result_count_; ++k) {
       int const by = bypass == nullptr ? -1 : bypass[k];
       attributes.push(by);
-      symbol like = by >= 0 && by < values_.size() ? values_[by] : none;
+      extend::symbol like = by >= 0 && by < values_.size() ? values_[by] : extend::none;
       for (int j = 0; j < branches_.size() && b_.failed().why == nullptr; ++j) {
-        symbol const y = output(j, k);
-        if (y != none && like != none && !detail::same_value_type(b_.tensor(y), b_.tensor(like))) {
-          dimension const n = b_.count(b_.dims(y)), m = b_.count(b_.dims(like));
+        extend::symbol const y = output(j, k);
+        if (y != extend::none && like != extend::none && !detail::same_value_type(b_.tensor(y), b_.tensor(like))) {
+          extend::dimension const n = b_.count(b_.dims(y)), m = b_.count(b_.dims(like));
           if (j == 0) b_.refuse<refusals::case_bypass>(m, n, where);
           else b_.refuse<refusals::case_type>(n, m, where);
         }
-        if (like == none) like = y;
+        if (like == extend::none) like = y;
       }
-      if (like == none) b_.refuse<refusals::case_type>(0, 0, where);
+      if (like == extend::none) b_.refuse<refusals::case_type>(0, 0, where);
       results_.push(b_.failed().why != nullptr ? b_.refused() : input_like(like));
     }
-    if (b_.failed().why != nullptr) return none;
+    if (b_.failed().why != nullptr) return extend::none;
     for (detail::open_region& r : branches_) {
       attributes.push(r.region);
       name_inputs(r, values_.size(), owner);
     }
-    array<symbol> operands;
+    detail::array<extend::symbol> operands;
     operands.push(index_);
-    for (symbol t : values_) operands.push(t);
-    for (symbol t : captures_) operands.push(t);
+    for (extend::symbol t : values_) operands.push(t);
+    for (extend::symbol t : captures_) operands.push(t);
     return b_.assign(info_of<op::case_of>(), operands.data(), operands.size(), results_.data(),
                      results_.size(), attributes.data(), attributes.size(), where);
   }
-  constexpr symbol result(int k) const { return results_[k]; }
+  constexpr extend::symbol result(int k) const { return results_[k]; }
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -85,7 +85,9 @@ struct normal_quantile : extend::elementwise<1> {
 
 } // namespace op
 
+namespace detail {
 using gamma_operations = operations<op::normal_quantile, op::gamma_density, op::gammainc, op::gammaincc, op::gammainc_slope, op::gammainc_curve, op::gammaincinv>;
+} // namespace detail
 
 namespace detail {
 

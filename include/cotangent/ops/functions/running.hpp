@@ -45,8 +45,8 @@ struct segment_argmax : extend::primitive<operation_kind::whole, 2> {
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr void infer(inference& r) {
     r.like(0);
-    dimensions d = r.dims(0);
-    dimensions const of = r.dims(1);
+    extend::dimensions d = r.dims(0);
+    extend::dimensions const of = r.dims(1);
     if (r.type == element::boolean) return r.refuse<refusals::element_not_numeric>();
     if (r.tensor(1).type != element::int64) return r.refuse<refusals::index_not_integer>();
     if (d.rank < 2 || of.rank + 1 != d.rank) return r.refuse<refusals::axis_out_of_range>(of.rank, d.rank);
@@ -88,7 +88,9 @@ struct segment_argmax : extend::primitive<operation_kind::whole, 2> {
 
 } // namespace op
 
+namespace detail {
 using running_operations = operations<op::running_argmax, op::segment_argmax>;
+} // namespace detail
 
 namespace detail {
 
@@ -115,8 +117,8 @@ struct logcumsumexp_kind {
     auto const last = op::shift::of(highest, axis, 0, 0);
     auto const before = extend::select(extend::apply<op::abs>(last) > largest_of(last), m, last); // (s is 0 there, or infinite)
     auto const s = op::recurrence::of(extend::apply<op::exp>(before - m), extend::apply<op::exp>(x - m), axis, 0, 0);
-    auto const none = s == 0; // all elements so far are -inf: no derivative goes through the logarithm
-    return extend::select(none, highest, m + extend::apply<op::log>(extend::select(none, one, s)));
+    auto const still_empty = s == 0; // all elements so far are -inf: no derivative goes through the logarithm
+    return extend::select(still_empty, highest, m + extend::apply<op::log>(extend::select(still_empty, one, s)));
   }
 };
 

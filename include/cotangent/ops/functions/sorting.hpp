@@ -70,8 +70,8 @@ struct argsort : detail::positions_in_rows<argsort> {
       sink(x, y, 0, k);
     }
   }
-  static constexpr double flops(graph_view const& g, node const& n) {
-    dimensions const& d = g.shape(g.result(n));
+  static constexpr double flops(extend::graph_view const& g, extend::node const& n) {
+    extend::dimensions const& d = g.shape(g.result(n));
     double product = 20;
     for (int k = 0; k < d.rank; ++k) product *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
     return product;
@@ -80,7 +80,9 @@ struct argsort : detail::positions_in_rows<argsort> {
 
 } // namespace op
 
+namespace detail {
 using sorting_operations = operations<op::argsort>;
+} // namespace detail
 
 namespace detail {
 

@@ -284,10 +284,12 @@ struct copysign : extend::elementwise<2> {
 
 } // namespace op
 
+namespace detail {
 using special_operations =
     operations<op::tan, op::asin, op::acos, op::acosh, op::atanh, op::exp2, op::log2, op::log10, op::cbrt, op::erf, op::erfc,
                op::erfinv, op::normal_cdf, op::normal_log_cdf, op::lgamma, op::digamma, op::trigamma, op::tetragamma,
                op::pentagamma, op::atan2, op::hypot, op::xlogy, op::fmod, op::copysign>;
+} // namespace detail
 
 template <detail::operand X>
 constexpr auto tan(X const& x, std::source_location where = std::source_location::current()) {

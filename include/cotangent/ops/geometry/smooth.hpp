@@ -74,7 +74,9 @@ constexpr term sinc_of_square::partial(auto const& r, int) {
 } // namespace cotangent::op
 
 namespace cotangent {
+namespace detail {
 using geometry_operations = operations<op::sinc_of_square, op::cos_of_square>;
+} // namespace detail
 } // namespace cotangent
 
 namespace cotangent::extend {

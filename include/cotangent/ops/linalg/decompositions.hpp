@@ -71,7 +71,7 @@ struct qr : detail::matrix_operation<qr, 1> {
   }
   static constexpr void infer(inference& r) {
     if (!detail::is_matrix(r)) return;
-    dimension const m = r.dims(0).size[r.dims(0).rank - 2], n = r.dims(0).size[r.dims(0).rank - 1];
+    extend::dimension const m = r.dims(0).size[r.dims(0).rank - 2], n = r.dims(0).size[r.dims(0).rank - 1];
     if (!detail::are_comparable(m, n) || m < n) return r.refuse<refusals::qr_tall>(m, n);
     detail::gives_matrices(r, n, r.b.sum(r.b.sum(m, n), 1));
   }
@@ -109,7 +109,7 @@ struct eigh : detail::matrix_operation<eigh, 1> {
   static constexpr void infer(inference& r) {
     r.like(0);
     if (!detail::is_square(r)) return;
-    dimension const n = r.dims(0).size[r.dims(0).rank - 1];
+    extend::dimension const n = r.dims(0).size[r.dims(0).rank - 1];
     detail::gives_matrices(r, r.b.sum(n, 4), n);
   }
   static constexpr term of(term a) { return detail::push(info_of<eigh>(), {a}); }
@@ -144,7 +144,7 @@ struct svd : detail::matrix_operation<svd, 1> {
   }
   static constexpr void infer(inference& r) {
     if (!detail::is_matrix(r)) return;
-    dimension const m = r.dims(0).size[r.dims(0).rank - 2], n = r.dims(0).size[r.dims(0).rank - 1];
+    extend::dimension const m = r.dims(0).size[r.dims(0).rank - 2], n = r.dims(0).size[r.dims(0).rank - 1];
     if (!detail::are_comparable(m, n)) return r.refuse<refusals::svd_extents>(m, n);
     detail::gives_matrices(r, m < n ? m : n, r.b.sum(r.b.sum(m, n), 1));
   }
@@ -153,7 +153,7 @@ struct svd : detail::matrix_operation<svd, 1> {
     term u, v, s; // U', V', and the column of singular values
   };
   static constexpr parts parts_of(term y, term a) {
-    dimension const m = detail::row_count(a), n = detail::column_count(a);
+    extend::dimension const m = detail::row_count(a), n = detail::column_count(a);
     return {detail::columns_of(y, 0, m), detail::columns_of(y, m, n), detail::columns_of(y, y.b->sum(m, n), 1)};
   }
   /// x without its part in the span of the rows of `q`, whose rows are orthonormal; `none` if they span everything.
@@ -198,7 +198,7 @@ struct expm : detail::matrix_operation<expm, 1> {
   static constexpr void infer(inference& r) {
     r.like(0);
     if (!detail::is_square(r)) return;
-    dimension const n = r.dims(0).size[r.dims(0).rank - 1];
+    extend::dimension const n = r.dims(0).size[r.dims(0).rank - 1];
     detail::gives_matrices(r, r.b.product(n, 6), n);
   }
   static constexpr term of(term a) { return detail::push(info_of<expm>(), {a}); }
@@ -206,7 +206,7 @@ struct expm : detail::matrix_operation<expm, 1> {
   /// The derivative at `a` in the direction of `da`.
   static constexpr term along(term a, term da) {
     int const rank = a.rank();
-    dimension const n = detail::column_count(a);
+    extend::dimension const n = detail::column_count(a);
     term const upper = detail::joined_along(rank - 1, a, da), lower = detail::joined_along(rank - 1, extend::constant_like(a, 0), a);
     term const y = of(detail::joined_along(rank - 2, upper, lower));
     return detail::columns_of(detail::rows_of(y, 0, n), n, n);
@@ -214,7 +214,7 @@ struct expm : detail::matrix_operation<expm, 1> {
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, along(detail::turned(r.x()), value(r.dy()))); }
   static constexpr void tangent(tangent_rule& r) {
     term const dy = along(r.x(), r.dx());
-    dimensions rest = dy.dims();
+    extend::dimensions rest = dy.dims();
     rest.size[rest.rank - 2] = r.b.product(rest.size[rest.rank - 1], 5);
     r.give(detail::joined_along(dy.rank() - 2, dy, extend::constant(r.b, dy.type(), r.b.shape(rest), 0)));
   }
@@ -223,8 +223,11 @@ struct expm : detail::matrix_operation<expm, 1> {
 
 } // namespace op
 
+namespace detail {
 using decomposition_operations = operations<op::qr, op::eigh, op::svd, op::expm>;
-using linalg_operations = typename detail::joined_operations<linear_system_operations, pivot_operations, decomposition_operations>::type;
+using linalg_operations =
+    typename joined_operations<linear_system_operations, pivot_operations, decomposition_operations>::type;
+} // namespace detail
 
 namespace extend {
 

@@ -61,7 +61,9 @@ struct inverse_pivot : detail::pivot {
 
 } // namespace op
 
+namespace detail {
 using pivot_operations = operations<op::cholesky_pivot, op::inverse_pivot>;
+} // namespace detail
 
 namespace extend {
 

@@ -11,7 +11,6 @@
 
 namespace cotangent {
 namespace detail {
-
 /// The base of operations on stacks of matrices: `Self::one<T>(call, k)` computes matrix k of the stack. It is defined before the
 /// rules, which emit the same operation: clang evaluates it there.
 template <class Self, int Arity> struct matrix_operation : extend::primitive<operation_kind::whole, Arity> {
@@ -54,7 +53,7 @@ struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
     return detail::push(info_of<triangular_solve>(), {a, b}, {lower, transposed, unit});
   }
   static constexpr term formula(rule const& r) { return extend::small_triangular_solve(r.x(0), r.x(1), r.attribute(0) != 0, r.attribute(1) != 0, r.attribute(2) != 0); }
-  static constexpr int formula_steps(graph_view const& g, node const& n) {
+  static constexpr int formula_steps(extend::graph_view const& g, extend::node const& n) {
     return detail::steps_of_formula(g, n, extend::most_triangle_rows, [](auto k) { return 5 * k; }, [](auto k) { return k * (k + 1) / 2; });
   }
   /// The triangle of A that is read.
@@ -160,13 +159,13 @@ struct lu : detail::matrix_operation<lu, 1> {
   static constexpr void infer(inference& r) {
     r.like(0);
     if (!detail::is_square(r)) return;
-    dimensions d = r.dims(0);
+    extend::dimensions d = r.dims(0);
     d.size[d.rank - 2] = r.b.sum(d.size[d.rank - 2], 1);
     r.result(r.type, d);
   }
   static constexpr term of(term a) { return detail::push(info_of<lu>(), {a}); }
   static constexpr term formula(rule const& r) { return extend::small_lu(r.x()); }
-  static constexpr int formula_steps(graph_view const& g, node const& n) {
+  static constexpr int formula_steps(extend::graph_view const& g, extend::node const& n) {
     return detail::steps_of_formula(g, n, extend::most_formula_rows, [](auto k) { return 3 * k * k * k; }, [](auto) { return 0; });
   }
   /// Rows of the result that L and U share.
@@ -179,7 +178,7 @@ struct lu : detail::matrix_operation<lu, 1> {
   static constexpr term order(term y, std::int32_t shape) {
     std::int64_t window[2 * max_rank]{};
     for (int k = 0; k < max_rank; ++k) window[2 * k + 1] = 1;
-    dimensions d = y.b->get().shapes[shape];
+    extend::dimensions d = y.b->get().shapes[shape];
     window[2 * (d.rank - 2)] = d.size[d.rank - 2];
     d.size[d.rank - 2] = 1;
     return slice::of(y, window, y.b->shape(d));
@@ -235,7 +234,7 @@ struct lu_solve : detail::matrix_operation<lu_solve, 3> {
     return detail::push(info_of<lu_solve>(), {a, factors, b}, {which});
   }
   static constexpr term formula(rule const& r) { return extend::small_lu_solve(r.x(1), r.x(2), r.attribute() == transposed); }
-  static constexpr int formula_steps(graph_view const& g, node const& n) {
+  static constexpr int formula_steps(extend::graph_view const& g, extend::node const& n) {
     return detail::steps_of_formula(g, n, extend::most_formula_rows, [](auto k) { return k * (k + 4); }, [](auto k) { return 2 * k * k; });
   }
   static constexpr void adjoint(adjoint_rule& r) {
@@ -279,7 +278,7 @@ struct lu_determinant : detail::matrix_operation<lu_determinant, 2> {
   static constexpr void infer(inference& r) {
     r.like(0);
     if (!detail::is_square(r)) return;
-    dimensions d = r.dims(0);
+    extend::dimensions d = r.dims(0);
     d.rank -= 2;
     r.result(r.type, d);
   }
@@ -288,7 +287,7 @@ struct lu_determinant : detail::matrix_operation<lu_determinant, 2> {
   }
   static constexpr void adjoint(adjoint_rule& r) {
     if (!r.wanted(0)) return;
-    dimensions d = r.dy().dims();
+    extend::dimensions d = r.dy().dims();
     for (int const at : {0, 1}) d.size[d.rank + at] = 1;
     d.rank += 2;
     term const dy = r.attribute() != 0 ? r.dy() : r.dy() * r.y();
@@ -306,7 +305,9 @@ struct lu_determinant : detail::matrix_operation<lu_determinant, 2> {
 
 } // namespace op
 
+namespace detail {
 using linear_system_operations = operations<op::cholesky, op::cholesky_adjoint, op::triangular_solve, op::lu, op::lu_solve, op::lu_determinant>;
+} // namespace detail
 
 namespace extend {
 

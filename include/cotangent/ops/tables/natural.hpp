@@ -29,9 +29,9 @@ struct tridiagonal_solve : extend::primitive<operation_kind::whole, 4> {
   static constexpr float cost = 12;
   static constexpr void infer(inference& r) {
     r.like(3);
-    dimensions d = r.dims(3);
+    extend::dimensions d = r.dims(3);
     for (int k = 0; k < 3; ++k) {
-      dimensions const of = r.dims(k);
+      extend::dimensions const of = r.dims(k);
       if (r.tensor(k).type != r.type) return r.refuse<refusals::elements_differ>();
       if (of.rank < 1 || of.rank + 1 != d.rank) return r.refuse<refusals::tridiagonal_extents>(d.rank - 1, of.rank);
       for (int j = 0; j < of.rank; ++j)
@@ -72,7 +72,7 @@ struct tridiagonal_solve : extend::primitive<operation_kind::whole, 4> {
     return b.b->failed().why != nullptr ? b : solution(y, b);
   }
   static constexpr term as_column(term x) {
-    dimensions d = x.dims();
+    extend::dimensions d = x.dims();
     d.size[d.rank++] = 1;
     return reshape::of(x, x.b->shape(d));
   }
@@ -102,7 +102,9 @@ struct tridiagonal_solve : extend::primitive<operation_kind::whole, 4> {
 
 } // namespace op
 
+namespace detail {
 using tridiagonal_operations = operations<op::tridiagonal_solve>;
+} // namespace detail
 
 namespace detail {
 

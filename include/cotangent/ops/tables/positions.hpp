@@ -17,7 +17,7 @@ struct pick : extend::primitive<operation_kind::whole, 1> {
   static constexpr char const* name = "pick";
   static constexpr float cost = 1;
   static constexpr void infer(inference& r) {
-    dimensions d = r.dims(0);
+    extend::dimensions d = r.dims(0);
     r.like(0);
     d.size[d.rank - 1] = r.attribute_count;
     r.result(r.type, d);
@@ -41,7 +41,7 @@ struct pick : extend::primitive<operation_kind::whole, 1> {
   static constexpr void whole(whole_call const& c) {
     detail::by_element(c.result.type, [&]<class T>() { compute<T>(c); });
   }
-  static constexpr double flops(graph_view const&, node const& n) { return n.attribute_count; }
+  static constexpr double flops(extend::graph_view const&, extend::node const& n) { return n.attribute_count; }
 };
 
 /// Zeros, with element k of the operand along the last axis added to element `attribute k + 1`; the last extent is attribute 0.
@@ -50,25 +50,25 @@ struct place : extend::primitive<operation_kind::whole, 1> {
   static constexpr char const* name = "place";
   static constexpr float cost = 1;
   static constexpr void infer(inference& r) {
-    dimensions d = r.dims(0);
+    extend::dimensions d = r.dims(0);
     r.like(0);
     d.size[d.rank - 1] = r.attribute[0];
     r.result(r.type, d);
   }
   /// `of(x, n, p)`: element k of x is added to element p[k] of n zeros.
-  static constexpr term of(term x, dimension extent, std::int64_t const* positions) {
-    array<std::int64_t> a;
+  static constexpr term of(term x, extend::dimension extent, std::int64_t const* positions) {
+    detail::array<std::int64_t> a;
     a.push(extent);
-    for (dimension k = 0; k < x.dims().size[x.rank() - 1]; ++k) a.push(positions[k]);
+    for (extend::dimension k = 0; k < x.dims().size[x.rank() - 1]; ++k) a.push(positions[k]);
     return {x.b, x.b->push(info_of<place>(), &x.id, 1, a.data(), a.size(), x.b->place)};
   }
   static constexpr term of(rule const& r, term x) {
-    array<std::int64_t> a;
+    detail::array<std::int64_t> a;
     for (int k = 0; k < r.at.attribute_count; ++k) a.push(r.attribute(k));
     return {&r.b, r.b.push(info_of<place>(), &x.id, 1, a.data(), a.size(), r.b.place)};
   }
   static constexpr void adjoint(adjoint_rule& r) {
-    array<std::int64_t> a;
+    detail::array<std::int64_t> a;
     for (int k = 1; k < r.at.attribute_count; ++k) a.push(r.attribute(k));
     r.give(0, pick::of(r.dy(), a.data(), a.size()));
   }
@@ -86,23 +86,25 @@ struct place : extend::primitive<operation_kind::whole, 1> {
   static constexpr void whole(whole_call const& c) {
     detail::by_element(c.result.type, [&]<class T>() { compute<T>(c); });
   }
-  static constexpr double flops(graph_view const&, node const& n) { return n.attribute_count; }
+  static constexpr double flops(extend::graph_view const&, extend::node const& n) { return n.attribute_count; }
 };
 
 constexpr term pick::of(rule const& r, term x) {
-  array<std::int64_t> a;
+  detail::array<std::int64_t> a;
   for (int k = 0; k < r.at.attribute_count; ++k) a.push(r.attribute(k));
   return of(x, a.data(), a.size());
 }
 constexpr void pick::adjoint(adjoint_rule& r) {
-  array<std::int64_t> a;
+  detail::array<std::int64_t> a;
   for (int k = 0; k < r.at.attribute_count; ++k) a.push(r.attribute(k));
   r.give(0, place::of(r.dy(), r.x().dims().size[r.x().rank() - 1], a.data()));
 }
 
 } // namespace op
 
+namespace detail {
 using position_operations = operations<op::pick, op::place>;
+} // namespace detail
 
 } // namespace cotangent
 

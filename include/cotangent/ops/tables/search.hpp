@@ -44,7 +44,7 @@ struct searchsorted : extend::primitive<operation_kind::whole, 2> {
     if (!r.has(0)) return r.give(of(r.x(0), r.each(1), right));
     // a vector for each row: by comparisons with all of its elements
     term const x = r.every(1);
-    dimensions column = x.dims(), line{x.rank() + 1, {r.rows}};
+    extend::dimensions column = x.dims(), line{x.rank() + 1, {r.rows}};
     if (column.rank == max_rank) return (void)r.b.refuse<refusals::rank_too_large>(column.rank + 1, max_rank, r.b.place);
     column.size[column.rank++] = 1;
     for (int k = 1; k < x.rank(); ++k) line.size[k] = 1;
@@ -82,8 +82,8 @@ struct searchsorted : extend::primitive<operation_kind::whole, 2> {
     case element::bfloat16: return; // (the builder refuses them)
     }
   }
-  static constexpr double flops(graph_view const& g, node const& n) {
-    dimensions const& d = g.shape(g.result(n));
+  static constexpr double flops(extend::graph_view const& g, extend::node const& n) {
+    extend::dimensions const& d = g.shape(g.result(n));
     double product = 10;
     for (int k = 0; k < d.rank; ++k) product *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
     return product;
@@ -92,7 +92,9 @@ struct searchsorted : extend::primitive<operation_kind::whole, 2> {
 
 } // namespace op
 
+namespace detail {
 using table_operations = operations<op::searchsorted>;
+} // namespace detail
 
 namespace extend {
 

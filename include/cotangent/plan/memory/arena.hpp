@@ -9,8 +9,7 @@
 
 // Assigns offsets to values in one block of memory, from their live ranges and sizes.
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 /// Puts each value at the lowest offset that overlaps no neighbor in time, in several orders, and keeps the
 /// best.
@@ -173,8 +172,6 @@ private:
   static constexpr int most_rounds = 200;
 };
 
-} // namespace detail
-
 /// Gives every value an offset, so that no two live values overlap. The bytes never exceed those of
 /// largest-first placement (of equal sizes the first given), unless there are more than `effort` pairs of
 /// neighbors. Values of equal size need no more than the peak.
@@ -193,6 +190,6 @@ constexpr arena plan_arena(array<lifetime> const& values, std::int64_t effort = 
   return detail::arena_search(values, static_cast<arena&&>(sweep.made), bound, effort).best;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// A live range: from step `first` to step `last`, both included.
 struct lifetime {
@@ -20,8 +20,6 @@ struct arena {
   array<std::int64_t> offsets;
   std::int64_t bytes = 0;
 };
-
-namespace detail {
 
 /// Stable sort by time.
 template <class Time>
@@ -212,7 +210,6 @@ private:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -9,7 +9,7 @@
 
 // Packs the buffers of a plan with constant sizes at offsets of their own instead of in slots.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// By buffer its offset in the workspace, none for buffers elsewhere; and the total bytes.
 struct packed_workspace {
@@ -44,6 +44,6 @@ constexpr packed_workspace pack_workspace(buffer const* buffers, int count, std:
   return packed;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

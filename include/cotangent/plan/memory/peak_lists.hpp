@@ -10,7 +10,7 @@
 
 // The memory use of steps, and list scheduling: the next step is the one that frees most.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Steps, their dependencies, and their memory. A value is live from the first step that uses it to the last,
 /// as reader or writer; `edges` order these.
@@ -40,8 +40,6 @@ struct peak_at {
   std::int64_t bytes = 0;
   int position = 0;
 };
-
-namespace detail {
 
 /// The uses, by step and by value.
 class peak_uses {
@@ -293,13 +291,11 @@ public:
   }
 };
 
-} // namespace detail
-
 /// The peak of the live bytes if steps run in this order.
 constexpr peak_at peak_of(peak_problem const& p, array<std::int32_t> const& order) {
   return detail::peak_uses(p).peak_of(order);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,8 +8,7 @@
 
 // Finds an order of steps with low peak memory.
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 /// Tries several orders, keeps the one with the lowest peak, then searches for a better one around the peak.
 class peak_improver {
@@ -103,8 +102,6 @@ private:
   int ties_ = 64;
 };
 
-} // namespace detail
-
 /// The order of lowest peak that is found: a valid order, never worse than the given valid one. For few
 /// steps, or little freedom, it is optimal.
 ///
@@ -117,6 +114,6 @@ constexpr array<std::int32_t> order_of_low_peak(peak_problem const& p, array<std
   return detail::peak_improver(p, given, effort).order;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -11,7 +11,7 @@
 // The form of a small program: a list of steps without loops. Each step computes one value, a number or a
 // vector of lanes.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 enum class straight_action : unsigned char {
   constant, // `bits`
@@ -64,8 +64,6 @@ struct straight_program {
 /// Programs with more steps than this run as loops, and so do those with a larger tensor.
 inline constexpr int most_straight_steps = 1600, most_straight_elements = 96;
 
-namespace detail {
-
 inline constexpr int most_lanes = 16; // of four bytes in 64
 
 constexpr int log_of(int lanes) noexcept {
@@ -114,13 +112,11 @@ struct lane_rule {
   constexpr int vectors(int elements) const noexcept { return elements == 0 ? 0 : (elements - 1) / most + 1; }
 };
 
-} // namespace detail
-
 /// The approximate number of steps of a graph as straight-line code for vectors of that many bytes; -1 if
 /// impossible: sizes are unknown or large, or elements are selected by index. `formulas`: functions of whole tensors count if
 /// they have a formula, by which a pass replaces them.
 constexpr int straight_size(graph_view const& g, int vector_bytes, bool formulas = false) {
-  if (g.region_count > 1 || g.extent_count > 0 || g.node_count > 4 * most_straight_steps) return -1;
+  if (g.region_count > 1 || g.node_count > 4 * most_straight_steps) return -1;
   detail::lane_rule const rule(g, vector_bytes);
   int steps = 0;
   for (std::int32_t k = 0; k < g.tensor_count; ++k)
@@ -176,6 +172,6 @@ constexpr bool runs_straight(graph_view const& g, int vector_bytes, bool formula
 template <class Stage, int VectorBytes>
 inline constexpr bool is_straight_line = runs_straight(Stage::view, VectorBytes);
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

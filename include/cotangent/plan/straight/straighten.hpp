@@ -12,8 +12,7 @@
 // Operations that only move elements cost nothing; a shuffle is emitted where elements of different lanes are
 // combined.
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 class straightener : public lane_grouper {
   array<straight_step> stores_;
@@ -275,8 +274,6 @@ public:
   constexpr straight_program result() { return compacted(); }
 };
 
-} // namespace detail
-
 /// The straight-line code of a graph that `runs_straight`, for vectors of up to `vector_bytes`.
 ///
 /// Value: the same bits as every other execution if no sum is reordered. Sums over all elements of a tensor
@@ -300,6 +297,6 @@ constexpr straight_program straighten(graph_view const& g, int vector_bytes) {
   return p;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -28,7 +28,7 @@ public:
   /// `sizes`: the sizes of the graph's extents. User-defined operations run faster if they are listed here
   /// (`operations<softsign>{}`), and run slower otherwise. A refusal is in `failed()`.
   template <class Later = void>
-  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr,
+  explicit interpreter(extend::graph_view const& g, std::int64_t const* sizes = nullptr,
                        detail::interpret::kernel_list const& users = {}, interpreter_memory const& memory = {}) {
     detail::interpret::kernel_list all = users;
     all.add_named<Later>();
@@ -36,13 +36,13 @@ public:
   }
   /// For a graph whose functions have listed their kernels. Operations without kernels run element by element.
   template <class Later = void>
-  explicit interpreter(detail::interpret::kernel_list const& listed, graph_view const& g, interpreter_memory const& memory) {
+  explicit interpreter(detail::interpret::kernel_list const& listed, extend::graph_view const& g, interpreter_memory const& memory) {
     in_some_order<Later>(g, nullptr, listed, memory);
   }
 
-  failure const& failed() const noexcept { return failed_; }
+  detail::failure const& failed() const noexcept { return failed_; }
   /// The text of an error, with the operations that may have reported this status.
-  message& put(message& text, status s) const {
+  detail::message& put(detail::message& text, status s) const {
     text.put(text_of(s));
     return s == status::singular_matrix ? reports_.put(text) : text;
   }
@@ -54,7 +54,7 @@ public:
   /// The part of the workspace for values that outlive their step.
   std::int64_t value_bytes() const noexcept { return codes_.empty() ? 0 : codes_[0].root_bytes; }
   /// The graph itself and the sub-graphs that steps run, each with a record of its memory layout.
-  array<detail::interpret::region_code> const& codes() const noexcept { return codes_; }
+  detail::array<detail::interpret::region_code> const& codes() const noexcept { return codes_; }
   /// The number of steps of a run: fused nodes count once, steps of loop bodies and branches not at all.
   int step_count() const noexcept { return codes_.empty() ? 0 : codes_[0].program.steps.size(); }
   /// True if loops record values: then a run without a tape from the caller allocates.
@@ -81,7 +81,7 @@ public:
   /// Inputs and outputs are contiguous; pointers to those in the workspace are ignored. An output may alias
   /// an input exactly (if declared apart: only if it `may_replace` it), or must overlap none.
   status run(void const* const* inputs, void* const* outputs, void* workspace,
-             tape* record = nullptr) const noexcept {
+             detail::tape* record = nullptr) const noexcept {
     if (failed_.why != nullptr || workspace == nullptr ||
         reinterpret_cast<std::uintptr_t>(workspace) % 64 != 0)
       return status::workspace_too_small;
@@ -109,24 +109,24 @@ public:
     }
     if (!records_) return finish(bases, nullptr);
     if (record != nullptr) return finish(bases, record);
-    tape own;
+    detail::tape own;
     return finish(bases, &own);
   }
 
 private:
-  array<detail::interpret::region_code> codes_; // the graph itself first
-  array<std::int64_t> input_elements_, output_elements_, input_places_, output_places_;
-  array<bool> input_read_;
-  array<detail::label_check> label_checks_; // with sizes resolved
+  detail::array<detail::interpret::region_code> codes_; // the graph itself first
+  detail::array<std::int64_t> input_elements_, output_elements_, input_places_, output_places_;
+  detail::array<bool> input_read_;
+  detail::array<detail::label_check> label_checks_; // with sizes resolved
   bool records_ = false;
-  failure failed_;
+  detail::failure failed_;
   detail::report_sites reports_;
   std::vector<std::shared_ptr<void const>> held_; // by operations with their address
 
   std::int64_t place(std::int64_t root) const noexcept {
     return root < 0 ? -1 : codes_[0].table_bytes + codes_[0].scratch_bytes + root;
   }
-  status finish(char** bases, tape* record) const noexcept {
+  status finish(char** bases, detail::tape* record) const noexcept {
     detail::interpret::run_context c = detail::interpret::context_of(codes_, bases, record);
     if (record != nullptr) record->begin();
     for (detail::label_check const& l : label_checks_) // before anything is written, which may be in place
@@ -139,19 +139,19 @@ private:
   }
 
   template <class Later>
-  void in_some_order(graph_view const& g, std::int64_t const* sizes, detail::interpret::kernel_list const& users,
+  void in_some_order(extend::graph_view const& g, std::int64_t const* sizes, detail::interpret::kernel_list const& users,
                      interpreter_memory const& memory) {
-    if (in_order(g)) {
+    if (detail::in_order(g)) {
       prepare_reporting<Later>(g, sizes, users, memory);
       return;
     }
-    ordering const order = order_of(g);
-    if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
+    detail::ordering const order = detail::order_of(g);
+    if (!order) failed_ = {detail::why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
     else prepare_reporting<Later>(reordered(g, order), sizes, users, memory);
   }
 
   /// Steps over tiles report no status: elementwise operations that do are functions of whole tensors here.
-  template <class Later> void prepare_reporting(graph_view const& g, std::int64_t const* sizes,
+  template <class Later> void prepare_reporting(extend::graph_view const& g, std::int64_t const* sizes,
                                                 detail::interpret::kernel_list const& users,
                                                 interpreter_memory const& memory) {
     bool reports = false;
@@ -159,24 +159,24 @@ private:
     reports_ = detail::report_sites(g);
     if (!reports) return prepare<Later>(g, sizes, users, memory);
     graph changed(g);
-    for (node& n : changed.nodes)
+    for (extend::node& n : changed.nodes)
       if (n.op->reporting != nullptr) n.op = n.op->reporting;
     prepare<Later>(changed, sizes, users, memory);
   }
 
-  template <class Later> void prepare(graph_view const& g, std::int64_t const* sizes,
+  template <class Later> void prepare(extend::graph_view const& g, std::int64_t const* sizes,
                                       detail::interpret::kernel_list const& users,
                                       interpreter_memory const& memory) {
     detail::interpret::region_maker<Later> made(g, sizes, users, memory);
     failed_ = made.failed;
     if (failed_.why != nullptr) return;
     held_ = users.held();
-    codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);
-    input_elements_ = static_cast<array<std::int64_t>&&>(made.input_elements);
-    output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);
-    input_places_ = static_cast<array<std::int64_t>&&>(made.input_places);
-    output_places_ = static_cast<array<std::int64_t>&&>(made.output_places);
-    label_checks_ = array<detail::label_check>(detail::count_label_checks(g));
+    codes_ = static_cast<detail::array<detail::interpret::region_code>&&>(made.codes);
+    input_elements_ = static_cast<detail::array<std::int64_t>&&>(made.input_elements);
+    output_elements_ = static_cast<detail::array<std::int64_t>&&>(made.output_elements);
+    input_places_ = static_cast<detail::array<std::int64_t>&&>(made.input_places);
+    output_places_ = static_cast<detail::array<std::int64_t>&&>(made.output_places);
+    label_checks_ = detail::array<detail::label_check>(detail::count_label_checks(g));
     detail::find_label_checks(g, label_checks_.data());
     for (detail::label_check& l : label_checks_)
       if (l.classes < 0) l.classes = sizes[-1 - l.classes];
@@ -193,9 +193,9 @@ private:
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent {
-extern template interpreter::interpreter(graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
+extern template interpreter::interpreter(detail::graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
                                          interpreter_memory const&);
-extern template interpreter::interpreter(detail::interpret::kernel_list const&, graph_view const&, interpreter_memory const&);
+extern template interpreter::interpreter(detail::interpret::kernel_list const&, detail::graph_view const&, interpreter_memory const&);
 } // namespace cotangent
 #endif
 

@@ -13,7 +13,7 @@ inline namespace COTANGENT_ABI {
 /// The memory of sequences of unknown length, for programs that have some.
 template <bool Grows> struct context_tape {};
 template <> struct context_tape<true> {
-  tape_stack* tape = nullptr;
+  detail::tape_stack* tape = nullptr;
 };
 
 /// The status that steps of loops report, for programs that have such steps.
@@ -30,7 +30,7 @@ struct context : context_tape<Grows>, context_report<Reports> {
   std::int64_t size[Sizes > 0 ? Sizes : 1];
   char* scratch;
 
-  COTANGENT_INLINE std::int64_t value(dimension d) const noexcept {
+  COTANGENT_INLINE std::int64_t value(extend::dimension d) const noexcept {
     if constexpr (Sizes == 0) return d; // else g++ -O3 sees an uninitialized size
     else return d >= 0 ? d : size[-1 - d];
   }

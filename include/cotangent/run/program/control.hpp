@@ -19,9 +19,9 @@ inline namespace COTANGENT_ABI {
 template <class Stage, int K, class Context> struct choice_code : control_memory<Stage, K, Context> {
   using base = control_memory<Stage, K, Context>;
   using base::all, base::g, base::note, base::original, base::result_at;
-  static constexpr int results = case_layout::of(all, original).results, branches = case_layout::of(all, original).branches,
-                       operands = 1 + case_layout::of(all, original).values;
-  template <int J> static constexpr std::int32_t region = case_layout::of(all, original).branch(J);
+  static constexpr int results = detail::case_layout::of(all, original).results, branches = detail::case_layout::of(all, original).branches,
+                       operands = 1 + detail::case_layout::of(all, original).values;
+  template <int J> static constexpr std::int32_t region = detail::case_layout::of(all, original).branch(J);
   template <int J> using branch = typename base::template program<region<J>>;
   using indices = std::make_index_sequence<static_cast<std::size_t>(branches)>;
 
@@ -50,7 +50,7 @@ template <class Stage, int K, class Context> struct choice_code : control_memory
   }
 
 private:
-  template <int J, int R> static constexpr bool is_given = all.output(R, region<J>) != none;
+  template <int J, int R> static constexpr bool is_given = all.output(R, region<J>) != extend::none;
   template <int J> COTANGENT_INLINE static status take(Context const& x, typename base::addresses const& a) noexcept {
     return take<J>(x, a, std::make_index_sequence<static_cast<std::size_t>(operands - 1)>{},
                    std::make_index_sequence<static_cast<std::size_t>(results)>{});
@@ -75,7 +75,7 @@ private:
     static_cast<void>(std::initializer_list<int>{0, (pass_through<static_cast<int>(R)>(x, a), 0)...});
   }
   template <int R> COTANGENT_INLINE static void pass_through(Context const& x, typename base::addresses const& a) noexcept {
-    constexpr int from = case_layout::of(all, original).bypass(R);
+    constexpr int from = detail::case_layout::of(all, original).bypass(R);
     if constexpr (from < 0) clear<R>(x, a);
     else __builtin_memcpy(a.of[result_at(R)], a.of[1 + from], static_cast<std::size_t>(base::template bytes_of<result_at(R)>(x)));
   }
@@ -107,8 +107,8 @@ template <class Stage, int K, class Context> struct sequence_code : control_memo
 
 /// The code of a control node.
 template <class Stage, int K, class Context> consteval auto find_control() {
-  constexpr graph_view g = Stage::view;
-  constexpr operation const* op = g.nodes[planned<Stage, simd::bytes>::value.nests.data[K].node].op;
+  constexpr extend::graph_view g = Stage::view;
+  constexpr operation const* op = g.nodes[detail::planned<Stage, simd::bytes>::value.nests.data[K].node].op;
   if constexpr (op == info_of<op::loop>()) return std::type_identity<loop_code<Stage, K, Context>>{};
   else if constexpr (op == info_of<op::case_of>()) return std::type_identity<choice_code<Stage, K, Context>>{};
   else return std::type_identity<sequence_code<Stage, K, Context>>{};

@@ -18,22 +18,22 @@ template <class Stage> struct executor;
 
 /// The part of a kernel that loops and branches share: the memory of their values.
 template <class Stage, int K, class Context> struct control_memory {
-  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
-  static constexpr graph_view g = Stage::view;
-  static constexpr nest N = P.nests.data[K];
-  static constexpr node n = g.nodes[N.node];
+  static constexpr auto const& P = detail::planned<Stage, simd::bytes>::value;
+  static constexpr extend::graph_view g = Stage::view;
+  static constexpr detail::nest N = P.nests.data[K];
+  static constexpr extend::node n = g.nodes[N.node];
   using whole = typename Stage::whole;
-  static constexpr graph_view all = whole::view;
-  static constexpr node original = all.nodes[g.attribute(n)];
-  template <std::int32_t R> using program = executor<region_stage<whole, R>>;
+  static constexpr extend::graph_view all = whole::view;
+  static constexpr extend::node original = all.nodes[g.attribute(n)];
+  template <std::int32_t R> using program = executor<detail::region_stage<whole, R>>;
   static constexpr int values = n.operand_count + n.result_count;
 
-  static constexpr symbol value_of(int j) { return g.ids[n.first + j]; }
+  static constexpr extend::symbol value_of(int j) { return g.ids[n.first + j]; }
   /// The number of an operand of the original node among those that are there; none for an absent one.
   static constexpr int operand_at(int k) {
-    if (all.operand(original, k) == none) return none;
+    if (all.operand(original, k) == extend::none) return extend::none;
     int at = 0;
-    for (int j = 0; j < k; ++j) at += all.operand(original, j) != none ? 1 : 0;
+    for (int j = 0; j < k; ++j) at += all.operand(original, j) != extend::none ? 1 : 0;
     return at;
   }
   static constexpr int result_at(int k) { return n.operand_count + k; }
@@ -44,8 +44,8 @@ template <class Stage, int K, class Context> struct control_memory {
   };
   template <int J> COTANGENT_INLINE static char* address(Context const& x) noexcept {
     constexpr std::int32_t a = P.kernel_accesses.data[N.first_instance + J];
-    constexpr std::int32_t own = shared_code<Stage, simd::bytes>::value.own.data[a];
-    constexpr dimension offset = P.accesses.data[a].offset;
+    constexpr std::int32_t own = detail::shared_code<Stage, simd::bytes>::value.own.data[a];
+    constexpr extend::dimension offset = P.accesses.data[a].offset;
     return x.buffer[own] + x.value(offset) * element_bytes<J>;
   }
   COTANGENT_INLINE static addresses find(Context const& x) noexcept {
@@ -57,13 +57,13 @@ template <class Stage, int K, class Context> struct control_memory {
   template <int J> static constexpr std::int64_t element_bytes = static_cast<std::int64_t>(size_of(g.tensors[value_of(J)].type));
   /// The bytes of a value behind its first `axis` axes; `value` gives the sizes.
   template <int J, class Value> static constexpr std::int64_t bytes(int axis, Value value) {
-    constexpr dimensions d = g.shape(value_of(J)); // (a copy, so that nothing reads the graph at run time)
+    constexpr extend::dimensions d = g.shape(value_of(J)); // (a copy, so that nothing reads the graph at run time)
     std::int64_t count = element_bytes<J>;
     for (int k = axis; k < d.rank; ++k) count = detail::capped_product(count, value(d.size[k]));
     return count;
   }
   static constexpr bool is_known(int j) {
-    dimensions const& d = g.shape(value_of(j));
+    extend::dimensions const& d = g.shape(value_of(j));
     for (int k = 0; k < d.rank; ++k)
       if (d.size[k] < 0) return false;
     return true;
@@ -71,10 +71,10 @@ template <class Stage, int K, class Context> struct control_memory {
   /// The bytes of value J behind its first `Axis` axes: a constant where it can be.
   template <int J, int Axis = 0> COTANGENT_INLINE static std::int64_t bytes_of(Context const& x) noexcept {
     if constexpr (is_known(J)) {
-      constexpr std::int64_t known = bytes<J>(Axis, [](dimension d) { return d; });
+      constexpr std::int64_t known = bytes<J>(Axis, [](extend::dimension d) { return d; });
       return known;
     } else { // of a value in memory: its bytes are no more than a number holds, and other sizes may be 0 together with large ones
-      constexpr dimensions d = g.shape(value_of(J));
+      constexpr extend::dimensions d = g.shape(value_of(J));
       auto count = static_cast<std::uint64_t>(element_bytes<J>);
       for (int k = Axis; k < d.rank; ++k) count *= static_cast<std::uint64_t>(x.value(d.size[k]));
       return static_cast<std::int64_t>(count);

@@ -16,9 +16,9 @@ inline namespace COTANGENT_ABI {
 /// The loop nests of the graph `Stage::view`: its plan as code. Stateless; each concurrent run needs its own
 /// workspace.
 template <class Stage> struct nests {
-  static constexpr graph_view g = Stage::view;
-  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
-  static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
+  static constexpr extend::graph_view g = Stage::view;
+  static constexpr auto const& P = detail::planned<Stage, simd::bytes>::value;
+  static constexpr auto const& C = detail::shared_code<Stage, simd::bytes>::value;
   static constexpr int sizes = P.known_sizes + P.size.derived;
   /// True if loops allocate their records on a tape, which `run` then gets.
   static constexpr bool grows = detail::stage_grows<Stage>;
@@ -33,14 +33,14 @@ template <class Stage> struct nests {
   template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes, grows, reports>;
 
   static constexpr bool matmul_of(int k) {
-    nest const& n = P.nests.data[k];
-    return n.kind == nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::matmul;
+    detail::nest const& n = P.nests.data[k];
+    return n.kind == detail::nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::matmul;
   }
   struct product : cotangent::detail::product_sizes {
     element type;
   };
   static constexpr product product_of(int k) {
-    node const& n = g.nodes[P.nests.data[k].node];
+    extend::node const& n = g.nodes[P.nests.data[k].node];
     return {cotangent::detail::product_sizes_of(g, n), g.tensors[g.result(n)].type};
   }
   static constexpr std::int64_t scratch_elements(int k) {
@@ -55,9 +55,9 @@ template <class Stage> struct nests {
   /// The call of a function of whole tensors without its memory: sizes are extents of the graph.
   template <std::int32_t Node>
   static constexpr whole_call whole_of = [] {
-    node const& n = g.nodes[Node];
+    extend::node const& n = g.nodes[Node];
     whole_call call;
-    auto const described = [](whole_tensor& t, symbol s) {
+    auto const described = [](whole_tensor& t, extend::symbol s) {
       t.type = g.tensors[s].type;
       t.rank = g.shape(s).rank;
       for (int k = 0; k < t.rank; ++k) t.size[k] = g.shape(s).size[k];
@@ -68,15 +68,15 @@ template <class Stage> struct nests {
   }();
   /// The scratch bytes of nest K if it is a function of whole tensors, else 0; `value` gives the sizes.
   template <int K, class Value> static constexpr std::int64_t whole_scratch(Value value) {
-    constexpr nest N = P.nests.data[K];
-    if constexpr (N.kind != nest_kind::kernel) return 0;
+    constexpr detail::nest N = P.nests.data[K];
+    if constexpr (N.kind != detail::nest_kind::kernel) return 0;
     else if constexpr (g.nodes[N.node].op->kind != operation_kind::whole) return 0;
     else {
       whole_call call = whole_of<N.node>;
       for (whole_tensor* const t : {&call.operand[0], &call.operand[1], &call.operand[2], &call.operand[3], &call.result})
         for (int k = 0; k < t->rank; ++k) t->size[k] = value(t->size[k]);
       call.attribute = kernel<Stage, K, nest_context<K>>::attributes.of;
-      return run::whole_scratch_bytes<described_by<g.nodes[N.node].op>>(call);
+      return run::whole_scratch_bytes<detail::described_by<g.nodes[N.node].op>>(call);
     }
   }
   /// The scratch bytes of the loops and branches.
@@ -96,8 +96,8 @@ template <class Stage> struct nests {
     }
   }
   static constexpr bool is_control(int k) {
-    nest const& n = P.nests.data[k];
-    return n.kind == nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::control;
+    detail::nest const& n = P.nests.data[k];
+    return n.kind == detail::nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::control;
   }
   static constexpr bool has_control = [] {
     for (int k = 0; k < P.size.nests; ++k)
@@ -133,11 +133,11 @@ template <class Stage> struct nests {
     return most;
   }
   static constexpr bool whole_has_names(int k) {
-    nest const& n = P.nests.data[k];
-    if (n.kind != nest_kind::kernel || g.nodes[n.node].op->kind != operation_kind::whole) return false;
-    node const& of = g.nodes[n.node];
+    detail::nest const& n = P.nests.data[k];
+    if (n.kind != detail::nest_kind::kernel || g.nodes[n.node].op->kind != operation_kind::whole) return false;
+    extend::node const& of = g.nodes[n.node];
     for (int j = 0; j <= of.operand_count; ++j) {
-      dimensions const& d = g.shape(j < of.operand_count ? g.operand(of, j) : g.result(of));
+      extend::dimensions const& d = g.shape(j < of.operand_count ? g.operand(of, j) : g.result(of));
       for (int a = 0; a < d.rank; ++a)
         if (d.size[a] < 0) return true;
     }
@@ -156,8 +156,8 @@ template <class Stage> struct nests {
   /// The bytes of the workspace if all sizes are constants.
   static constexpr std::size_t workspace_bytes = [] {
     if (!is_static) return std::size_t{0};
-    std::int64_t bytes = packing<Stage, simd::bytes>::value.bytes;
-    constexpr auto same = [](dimension d) { return d; };
+    std::int64_t bytes = detail::packing<Stage, simd::bytes>::value.bytes;
+    constexpr auto same = [](extend::dimension d) { return d; };
     std::int64_t scratch = detail::larger(nests::most_whole_scratch(same), nests::most_control_scratch(same, nullptr));
     for (int k = 0; k < P.size.nests; ++k)
       if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
@@ -173,7 +173,7 @@ template <class Stage> struct nests {
 
   /// Runs with a 64-byte aligned `workspace` of the size given by the functions above.
   static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known,
-                    [[maybe_unused]] tape_stack* tape = nullptr) noexcept {
+                    [[maybe_unused]] detail::tape_stack* tape = nullptr) noexcept {
     context_type x;
     if constexpr (grows) x.tape = tape;
     [[maybe_unused]] status found = status::ok;
@@ -190,19 +190,19 @@ private:
   // Data read at run time is in tables of numbers. The plan itself names operations: a program with the plan
   // in its memory would compile all their rules.
   struct place {
-    residence where;
+    detail::residence where;
     std::int32_t index;
   };
   struct output {
     std::int32_t buffer;
     bool copied; // it is a copy of another result or of an argument
-    dimension count;
+    extend::dimension count;
     std::int64_t bytes; // of an element
   };
-  static constexpr bool is_packed = is_static && packing<Stage, simd::bytes>::value.packed;
+  static constexpr bool is_packed = is_static && detail::packing<Stage, simd::bytes>::value.packed;
   struct run_tables {
-    detail::pool<derived_size, P.size.derived> derived;
-    detail::pool<slot, P.size.slots> slots;
+    detail::pool<detail::derived_size, P.size.derived> derived;
+    detail::pool<detail::slot, P.size.slots> slots;
     detail::pool<place, P.size.buffers> buffers;
     detail::pool<std::int64_t, P.size.buffers> offsets;
     detail::pool<output, P.size.results> outputs;
@@ -212,12 +212,12 @@ private:
     consteval run_tables() {
       detail::fill(derived, P.derived.data, P.size.derived);
       detail::fill(slots, P.slots.data, P.size.slots);
-      if (is_packed) detail::fill(offsets, packing<Stage, simd::bytes>::value.offsets.data, P.size.buffers);
+      if (is_packed) detail::fill(offsets, detail::packing<Stage, simd::bytes>::value.offsets.data, P.size.buffers);
       for (int k = 0; k < P.size.buffers; ++k) buffers.data[k] = {P.buffers.data[k].where, P.buffers.data[k].index};
       for (int k = 0; k < P.size.results; ++k) {
         std::int32_t const at = P.results.data[k];
-        buffer const& b = P.buffers.data[at];
-        outputs.data[k] = {at, b.where != residence::result || b.index != k, b.count, static_cast<std::int64_t>(size_of(b.type))};
+        detail::buffer const& b = P.buffers.data[at];
+        outputs.data[k] = {at, b.where != detail::residence::result || b.index != k, b.count, static_cast<std::int64_t>(size_of(b.type))};
       }
       for (int k = 0; k < P.size.nests; ++k)
         if (matmul_of(k)) products.data[product_count++] = product_of(k);
@@ -230,32 +230,32 @@ private:
   COTANGENT_INLINE static std::size_t set_up(context_type& x, [[maybe_unused]] char* workspace, std::int64_t const* known) noexcept {
     for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
     for (int k = 0; k < P.size.derived; ++k) {
-      derived_size const& d = T.derived.data[k];
+      detail::derived_size const& d = T.derived.data[k];
       std::int64_t const a = x.value(d.a), b = x.value(d.b);
       x.size[P.known_sizes + k] = d.product ? detail::capped_product(a, b) : detail::capped_sum(a, b);
     }
     std::int64_t offset = 0;
     if constexpr (is_packed) {
-      offset = packing<Stage, simd::bytes>::value.bytes;
+      offset = detail::packing<Stage, simd::bytes>::value.bytes;
       if constexpr (Runs)
         for (int k = 0; k < P.size.buffers; ++k) x.buffer[k] = T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
     } else {
       char* first[P.size.slots > 0 ? P.size.slots : 1]{};
       for (int k = 0; k < P.size.slots; ++k) {
-        slot const& s = T.slots.data[k];
+        detail::slot const& s = T.slots.data[k];
         if constexpr (Runs) first[k] = workspace + offset;
         offset = detail::capped_sum(offset, detail::whole_lines(detail::capped_product(x.value(s.count), s.bytes)));
       }
       for (int k = 0; Runs && k < P.size.buffers; ++k) {
         place const& b = T.buffers.data[k];
-        x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
+        x.buffer[k] = b.where == detail::residence::workspace && b.index != extend::none ? first[b.index] : nullptr;
       }
     }
     if constexpr (Runs) x.scratch = workspace + offset;
     if constexpr (Runs) return 0;
     else if constexpr (is_static) return workspace_bytes;
     else {
-      auto const value = [&](dimension d) { return x.value(d); };
+      auto const value = [&](extend::dimension d) { return x.value(d); };
       std::int64_t scratch = detail::larger(most_whole_scratch(value), most_control_scratch(value, known));
       for (int k = 0; k < T.product_count; ++k) {
         product const& s = T.products.data[k];
@@ -268,13 +268,13 @@ private:
   COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
     for (int k = 0; k < P.size.buffers; ++k) {
       place const& b = T.buffers.data[k];
-      if (b.where == residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
-      if (b.where == residence::result) x.buffer[k] = static_cast<char*>(outputs[b.index]);
+      if (b.where == detail::residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
+      if (b.where == detail::residence::result) x.buffer[k] = static_cast<char*>(outputs[b.index]);
     }
   }
 
   template <int K> COTANGENT_INLINE static status run_code(nest_context<K> const& x) noexcept {
-    if constexpr (P.nests.data[K].kind == nest_kind::kernel) return kernel<Stage, K, nest_context<K>>::run(x);
+    if constexpr (P.nests.data[K].kind == detail::nest_kind::kernel) return kernel<Stage, K, nest_context<K>>::run(x);
     else {
       loops<Stage, K, nest_context<K>>::run(x);
       return status::ok;
@@ -335,7 +335,7 @@ private:
   /// A buffer that is two outputs, or an argument as well, exists once: the other outputs are copies.
   static constexpr bool copies_results = [] {
     for (int k = 0; k < P.size.results; ++k)
-      if (buffer const& b = P.buffers.data[P.results.data[k]]; b.where != residence::result || b.index != k) return true;
+      if (detail::buffer const& b = P.buffers.data[P.results.data[k]]; b.where != detail::residence::result || b.index != k) return true;
     return false;
   }();
   COTANGENT_INLINE static void copy_results(context_type const& x, void* const* outputs) noexcept {
@@ -351,8 +351,8 @@ private:
 };
 
 /// The static program of the graph `Stage::view`: straight-line code if it is small, else loop nests.
-template <class Stage> struct executor_of : std::conditional_t<is_straight_line<Stage, simd::bytes>, straight<Stage>, nests<Stage>> {
-  static constexpr bool is_straight = is_straight_line<Stage, simd::bytes>;
+template <class Stage> struct executor_of : std::conditional_t<detail::is_straight_line<Stage, simd::bytes>, straight<Stage>, nests<Stage>> {
+  static constexpr bool is_straight = detail::is_straight_line<Stage, simd::bytes>;
 };
 template <class Stage> struct executor : executor_of<detail::planned_stage<Stage>> {};
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The offsets of the buffers of a plan, as a constant.
 template <int Buffers> struct frozen_packing {
@@ -36,6 +36,6 @@ template <class Stage, int VectorBytes> struct packing {
   }();
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -5,7 +5,7 @@
 #include <cotangent/plan/layout.hpp>
 #include <cotangent/run/program/frozen_classes.hpp>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 struct plan_capacity {
   int instances = 0, operands = 0, accesses = 0, kernel_accesses = 0, buffers = 0, slots = 0, nests = 0, lists = 0,
@@ -68,8 +68,6 @@ template <plan_capacity C> struct frozen_plan {
   std::int32_t known_sizes = 0;
 };
 
-namespace detail {
-
 template <plan_capacity C> constexpr frozen_plan<C> freeze_plan(plan const& p) {
   frozen_plan<C> f;
   f.size = plan_capacity::of(p);
@@ -121,8 +119,6 @@ template <class Make, plan_capacity Guess> struct frozen_plan_of {
   }();
 };
 
-} // namespace detail
-
 /// The plan of the graph `Stage::view`. Four constant evaluations, so that each stays within a compiler's
 /// limit.
 template <class Stage, int VectorBytes> struct planned {
@@ -143,6 +139,6 @@ template <class Stage, int VectorBytes> struct planned {
       detail::frozen_plan_of<layout, plan_capacity::laid_out(scheduled::value.size)>::value;
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Sub-graph `R` of the graph `Whole::view`, as a separate graph.
 template <class Whole, std::int32_t R> struct region_stage {
@@ -41,8 +41,6 @@ public:
   static constexpr graph_view view = value;
 };
 
-namespace detail {
-
 template <class Stage> inline constexpr bool is_region_stage = false;
 template <class Whole, std::int32_t R> inline constexpr bool is_region_stage<region_stage<Whole, R>> = true;
 
@@ -55,11 +53,6 @@ template <class Whole> inline constexpr bool has_growing_tape = [] {
 template <class Stage> inline constexpr bool stage_grows = false;
 template <class Whole, std::int32_t R> inline constexpr bool stage_grows<region_stage<Whole, R>> = has_growing_tape<Whole>;
 
-consteval bool has_control(graph_view const& g) {
-  bool found = g.region_count > 1;
-  for (std::int32_t i = 0; i < g.node_count && !found; ++i) found = g.nodes[i].op->kind == operation_kind::control;
-  return found;
-}
 /// The stage that is planned: without loops, branches and sequences `Stage` itself, else the part of it outside of bodies.
 template <class Stage> consteval auto find_planned_stage() {
   if constexpr (!is_region_stage<Stage> && has_control(Stage::view)) return std::type_identity<region_stage<Stage, 0>>{};
@@ -67,7 +60,6 @@ template <class Stage> consteval auto find_planned_stage() {
 }
 template <class Stage> using planned_stage = typename decltype(find_planned_stage<Stage>())::type;
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -6,7 +6,7 @@
 #include <cotangent/plan/stage_sharing.hpp>
 #include <cotangent/run/program/frozen_plan.hpp>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The nests that share code, as a constant.
 template <int Nests, int Accesses, int Slots> struct frozen_sharing {
@@ -69,6 +69,6 @@ public:
   static constexpr auto value = find();
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

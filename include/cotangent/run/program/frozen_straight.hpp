@@ -5,7 +5,7 @@
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/plan/straight/straighten.hpp>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 struct straight_capacity {
   int steps = 0, operands = 0, indices = 0;
@@ -25,8 +25,6 @@ template <straight_capacity C> struct frozen_straight {
   straight_capacity size;
 };
 
-namespace detail {
-
 template <straight_capacity C> constexpr frozen_straight<C> freeze_straight(straight_program const& p) {
   frozen_straight<C> f;
   f.size = {p.steps.size(), p.operands.size(), p.indices.size()};
@@ -42,8 +40,6 @@ template <class Stage, int VectorBytes, straight_capacity C> struct straightened
   static constexpr frozen_straight<C> value = freeze_straight<C>(straighten(Stage::view, VectorBytes));
 };
 
-} // namespace detail
-
 /// The straight-line code of the graph `Stage::view`: evaluated once if the guess has room for it.
 template <class Stage, int VectorBytes> struct straightened {
   static constexpr int size = straight_size(Stage::view, VectorBytes);
@@ -57,6 +53,6 @@ template <class Stage, int VectorBytes> struct straightened {
   }();
 };
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

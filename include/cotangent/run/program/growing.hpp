@@ -14,7 +14,7 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-using growing_sequence = tape_stack::sequence;
+using growing_sequence = detail::tape_stack::sequence;
 
 inline growing_sequence const* sequence_in(char const* p) noexcept {
   growing_sequence const* s;
@@ -30,7 +30,7 @@ struct entry_cursor {
 
   /// Moves to entry i for reading; returns the number of iterations until the next move. A missing entry is zero.
   std::int64_t read(growing_sequence const* s, std::int64_t i, bool down, std::int64_t bytes, char*& zeros,
-                    tape_stack& tape) noexcept {
+                    detail::tape_stack& tape) noexcept {
     at = s != nullptr ? s->at(i) : nullptr;
     if (at != nullptr) {
       distance = down ? -s->entry_bytes : s->entry_bytes;
@@ -42,7 +42,7 @@ struct entry_cursor {
     return 1;
   }
   /// Moves to entry i for writing; `at` is null if there is no memory.
-  std::int64_t write(growing_sequence* s, std::int64_t i, bool down, tape_stack& tape) noexcept {
+  std::int64_t write(growing_sequence* s, std::int64_t i, bool down, detail::tape_stack& tape) noexcept {
     at = s != nullptr ? tape.entry(*s, i) : nullptr;
     if (at == nullptr) return 1;
     distance = down ? -s->entry_bytes : s->entry_bytes;
@@ -51,13 +51,13 @@ struct entry_cursor {
 };
 
 /// A value of a sequence or of its entries in memory; `Levels` are the levels of the sequence that lie outside of it.
-template <class Whole, symbol T, int Levels = 0> struct sequence_value {
-  static constexpr graph_view all = Whole::view;
+template <class Whole, extend::symbol T, int Levels = 0> struct sequence_value {
+  static constexpr extend::graph_view all = Whole::view;
   static constexpr int depth = all.tensors[T].depth;
   struct level_sizes {
-    dimension of[depth + 1]{};
+    extend::dimension of[depth + 1]{};
     consteval level_sizes() {
-      graph_view g = Whole::view;
+      extend::graph_view g = Whole::view;
       detail::sequence_sizes const sizes(g);
       for (int k = 0; k < depth; ++k) of[k] = sizes.entries(T, k);
     }

@@ -13,11 +13,11 @@ inline namespace COTANGENT_ABI {
 
 /// A node executed by a kernel over stored operands.
 template <class Stage, int K, class Context> struct kernel {
-  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
-  static constexpr graph_view g = Stage::view;
-  static constexpr nest N = P.nests.data[K];
-  static constexpr node n = g.nodes[N.node];
-  static constexpr symbol y = g.result(n);
+  static constexpr auto const& P = detail::planned<Stage, simd::bytes>::value;
+  static constexpr extend::graph_view g = Stage::view;
+  static constexpr detail::nest N = P.nests.data[K];
+  static constexpr extend::node n = g.nodes[N.node];
+  static constexpr extend::symbol y = g.result(n);
   struct attribute_table { // (a copy, so that nothing reads the graph at run time)
     std::int64_t of[n.attribute_count + 1]{};
     consteval attribute_table() {
@@ -26,16 +26,16 @@ template <class Stage, int K, class Context> struct kernel {
   };
   static constexpr attribute_table attributes{};
 
-  template <int J> static constexpr access place = P.accesses.data[P.kernel_accesses.data[N.first_instance + J]];
-  static constexpr symbol value_of(int k) { return k < n.operand_count ? g.operand(n, k) : y; }
+  template <int J> static constexpr detail::access place = P.accesses.data[P.kernel_accesses.data[N.first_instance + J]];
+  static constexpr extend::symbol value_of(int k) { return k < n.operand_count ? g.operand(n, k) : y; }
   template <int J> using element_at = element_t<g.tensors[value_of(J)].type>;
 
   template <int J> static auto* pointer(Context const& x) noexcept {
-    constexpr std::int32_t own = shared_code<Stage, simd::bytes>::value.own.data[P.kernel_accesses.data[N.first_instance + J]];
+    constexpr std::int32_t own = detail::shared_code<Stage, simd::bytes>::value.own.data[P.kernel_accesses.data[N.first_instance + J]];
     return reinterpret_cast<element_at<J>*>(x.buffer[own]) + x.value(place<J>.offset);
   }
   template <int J> static box layout(Context const& x) noexcept {
-    constexpr dimensions d = g.shape(value_of(J));
+    constexpr extend::dimensions d = g.shape(value_of(J));
     box b{d.rank};
     for (int k = 0; k < d.rank; ++k) {
       b.size[k] = x.value(d.size[k]);
@@ -55,7 +55,7 @@ template <class Stage, int K, class Context> struct kernel {
     else if constexpr (n.op->kind == operation_kind::pad) pad<T>(x);
     else if constexpr (n.op->kind == operation_kind::concatenate) join<T>(x, std::make_index_sequence<n.operand_count>{});
     else if constexpr (n.op->kind == operation_kind::reduction)
-      reduce<described_by<n.op>>(layout<0>(x), static_cast<std::uint32_t>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
+      reduce<detail::described_by<n.op>>(layout<0>(x), static_cast<std::uint32_t>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
     else if constexpr (n.op->kind == operation_kind::arg_reduction)
       arg_max(layout<0>(x), static_cast<int>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
     else if constexpr (n.op->kind == operation_kind::gather)
@@ -135,7 +135,7 @@ template <class Stage, int K, class Context> struct kernel {
   // ---- functions of whole tensors
 
   template <int J> static whole_tensor tensor_of(Context const& x) noexcept {
-    constexpr dimensions d = g.shape(value_of(J));
+    constexpr extend::dimensions d = g.shape(value_of(J));
     std::int64_t sizes[max_rank]{};
     for (int k = 0; k < d.rank; ++k) sizes[k] = x.value(d.size[k]);
     return whole_tensor::of(pointer<J>(x), d.rank, sizes);
@@ -144,9 +144,9 @@ template <class Stage, int K, class Context> struct kernel {
     status found = status::ok;
     whole_call call{{tensor_of<static_cast<int>(J)>(x)...}, tensor_of<last>(x), attributes.of, x.scratch};
     if constexpr (n.op->reports != nullptr) call.found = &found;
-    constexpr dimensions first = g.shape(value_of(0));
-    constexpr dimension rows = first.rank == 0 ? -1 : first.size[first.rank - 1];
-    run::whole<described_by<n.op>, element_at<last>, rows < 0 ? -1 : rows>(call);
+    constexpr extend::dimensions first = g.shape(value_of(0));
+    constexpr extend::dimension rows = first.rank == 0 ? -1 : first.size[first.rank - 1];
+    run::whole<detail::described_by<n.op>, element_at<last>, rows < 0 ? -1 : rows>(call);
     return found;
   }
 
@@ -170,7 +170,7 @@ template <class Stage, int K, class Context> struct kernel {
     }
   }
   template <class T> static void multiply(Context const& x, T const* a, T const* b, T* to) noexcept {
-    constexpr dimension m = of_product.m, columns = of_product.n, inner = of_product.k;
+    constexpr extend::dimension m = of_product.m, columns = of_product.n, inner = of_product.k;
     constexpr bool left = (g.attribute(n, 0) != 0) != by_columns<0>, right = (g.attribute(n, 1) != 0) != by_columns<1>;
     T* const scratch = reinterpret_cast<T*>(x.scratch);
     if constexpr (m >= 0 && columns >= 0 && inner >= 0 && m < 32768 && columns < 32768 && inner < 32768)

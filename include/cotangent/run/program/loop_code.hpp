@@ -74,7 +74,7 @@ template <class Stage, int K, class Context> struct loop_code : loop_sequences<S
     typename base::addresses const a = base::find(x);
     std::int64_t first = 0, limit = INT64_MAX;
     if constexpr (known_limit >= 0) limit = known_limit;
-    else if constexpr (is_limited) limit = base::integer(a.of[operand_at(loop_layout::limit())]);
+    else if constexpr (is_limited) limit = base::integer(a.of[operand_at(detail::loop_layout::limit())]);
     if constexpr (at.has_start()) first = base::integer(a.of[operand_at(at.start())]);
     std::int64_t const most = limit > first ? limit - first : 0;
     iterations i{first, limit, most, 0, status::ok};
@@ -141,7 +141,7 @@ private:
       void* out[outputs + 1];
       set_locals(v, in, std::make_index_sequence<static_cast<std::size_t>(at.scan(0))>{});
       if constexpr (has_condition) {
-        if (i.done > 0 || (at.flags & loop_layout::runs_first) == 0) {
+        if (i.done > 0 || (at.flags & detail::loop_layout::runs_first) == 0) {
           bool goes_on;
           void* const to[]{&goes_on};
           note(i.found, condition::run(nullptr, in, to, nullptr));
@@ -202,7 +202,7 @@ private:
       index = i.index();
       for (int k = 0; k < carried; ++k) in[at.init(k)] = v[k].now;
       if constexpr (has_condition) {
-        if (i.done > 0 || (at.flags & loop_layout::runs_first) == 0) {
+        if (i.done > 0 || (at.flags & detail::loop_layout::runs_first) == 0) {
           bool goes_on;
           void* const to[]{&goes_on};
           note(i.found, run_inner<condition, false>(x, scratch, in, to));
@@ -235,7 +235,7 @@ private:
     if constexpr (!Body::grows) return Body::run(scratch, in, out, x.size);
     else if constexpr (Keeps || !Body::has_control) return Body::run(scratch, in, out, x.size, x.tape);
     else {
-      tape_stack::mark const before = x.tape->here();
+      detail::tape_stack::mark const before = x.tape->here();
       status const s = Body::run(scratch, in, out, x.size, x.tape);
       x.tape->back_to(before);
       return s;

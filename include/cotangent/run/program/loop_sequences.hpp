@@ -19,15 +19,15 @@ inline namespace COTANGENT_ABI {
 template <class Stage, int K, class Context> struct loop_sequences : control_memory<Stage, K, Context> {
   using base = control_memory<Stage, K, Context>;
   using base::all, base::g, base::operand_at, base::original, base::result_at;
-  static constexpr loop_layout at = loop_layout::of(all, original);
-  using body_stage = region_stage<typename base::whole, at.body>;
-  static constexpr bool has_condition = at.condition != none;
-  static constexpr bool is_limited = all.operand(original, loop_layout::limit()) != none;
+  static constexpr detail::loop_layout at = detail::loop_layout::of(all, original);
+  using body_stage = detail::region_stage<typename base::whole, at.body>;
+  static constexpr bool has_condition = at.condition != extend::none;
+  static constexpr bool is_limited = all.operand(original, detail::loop_layout::limit()) != extend::none;
   /// The limit if it is a number, else -1.
   static constexpr std::int64_t known_limit = [] {
     if (!is_limited) return std::int64_t{-1};
-    std::int32_t const i = all.tensors[all.operand(original, loop_layout::limit())].producer;
-    return i != none && all.nodes[i].op == info_of<op::constant>() ? all.attribute(all.nodes[i]) : std::int64_t{-1};
+    std::int32_t const i = all.tensors[all.operand(original, detail::loop_layout::limit())].producer;
+    return i != extend::none && all.nodes[i].op == info_of<op::constant>() ? all.attribute(all.nodes[i]) : std::int64_t{-1};
   }();
 
   struct iterations {
@@ -50,17 +50,17 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
     return least;
   }
   struct place_table {
-    dimension of[at.stacked + 1]{};
+    extend::dimension of[at.stacked + 1]{};
     bool scan_starts[at.scanned + 1]{}, stack_starts[at.stacked + 1]{}; // entries lie at their distance from the start
     consteval place_table() {
       for (int k = 0; k < at.stacked; ++k)
         of[k] = stack_grows(k) ? INT64_MAX : g.shape(base::value_of(result_at(at.stack(k)))).size[0];
       if (!at.has_start()) return;
-      graph_view whole = base::whole::view;
+      extend::graph_view whole = base::whole::view;
       detail::sequence_sizes const sizes(whole);
       for (int k = 0; k < at.scanned; ++k) scan_starts[k] = sizes.from_start(all.operand(original, at.scan(k)));
       for (int k = 0; k < at.stacked; ++k)
-        if (symbol const t = all.result(original, at.stack(k)); t != none) stack_starts[k] = sizes.from_start(t);
+        if (extend::symbol const t = all.result(original, at.stack(k)); t != extend::none) stack_starts[k] = sizes.from_start(t);
     }
   };
   static constexpr place_table places{};
@@ -98,8 +98,8 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
   using cursors = std::conditional_t<has_growing, growing_cursors, no_cursors>;
 
   /// The bytes of value `t` of the body.
-  template <symbol T> static std::int64_t bytes_in_body(Context const& x) noexcept {
-    constexpr dimensions d = body_stage::view.shape(T);
+  template <extend::symbol T> static std::int64_t bytes_in_body(Context const& x) noexcept {
+    constexpr extend::dimensions d = body_stage::view.shape(T);
     std::int64_t n = static_cast<std::int64_t>(size_of(body_stage::view.tensors[T].type));
     for (int k = 0; k < d.rank; ++k) n *= x.value(d.size[k]);
     return n;

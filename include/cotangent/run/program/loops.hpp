@@ -53,7 +53,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
 
   template <int S>
   [[gnu::noinline]] static void shared_lanes(loops& from, char* const* buffers,
-                                             outer_value const* places) noexcept {
+                                             detail::outer_value const* places) noexcept {
     constexpr auto const& of = shape::stages::value;
     constexpr int begin = of.first.data[S];
     constexpr std::make_index_sequence<static_cast<std::size_t>(of.first.data[S + 1] - begin)> all{};
@@ -71,7 +71,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     own.template lanes_of<S>();
     hand_back<begin>(own, from, places, all);
   }
-  static constexpr outer_value value_at(int k) { return shape::stages::value.values.data[k]; }
+  static constexpr detail::outer_value value_at(int k) { return shape::stages::value.values.data[k]; }
   template <int From, std::size_t... J>
   COTANGENT_INLINE static void take_buffers(Context& to, char* const* buffers,
                                             std::index_sequence<J...>) noexcept {
@@ -79,48 +79,48 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
         std::initializer_list<int>{0, (take_buffer<From + static_cast<int>(J)>(to, buffers[J]), 0)...});
   }
   template <int V> COTANGENT_INLINE static void take_buffer(Context& to, char* buffer) noexcept {
-    constexpr outer_value v = value_at(V);
-    if constexpr (v.what == outer_kind::buffer) to.buffer[v.place] = buffer;
+    constexpr detail::outer_value v = value_at(V);
+    if constexpr (v.what == detail::outer_kind::buffer) to.buffer[v.place] = buffer;
   }
   template <int From, std::size_t... J>
-  COTANGENT_INLINE static void take_values(loops& to, loops const& from, outer_value const* places,
+  COTANGENT_INLINE static void take_values(loops& to, loops const& from, detail::outer_value const* places,
                                            std::index_sequence<J...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
         0, (take_value<From + static_cast<int>(J)>(to, from, places[J].place), 0)...});
   }
   template <int V> COTANGENT_INLINE static void take_value(loops& to, loops const& from,
                                                            std::int32_t place) noexcept {
-    constexpr outer_value v = value_at(V);
+    constexpr detail::outer_value v = value_at(V);
     constexpr element E = v.type;
-    if constexpr (v.what == outer_kind::row)
+    if constexpr (v.what == detail::outer_kind::row)
       to.row_values.template at<E>(v.place) = from.row_values.template at<E>(place);
-    if constexpr (v.what == outer_kind::once) to.once.template at<E>(v.place) = from.once.template at<E>(place);
-    if constexpr (v.what == outer_kind::total)
+    if constexpr (v.what == detail::outer_kind::once) to.once.template at<E>(v.place) = from.once.template at<E>(place);
+    if constexpr (v.what == detail::outer_kind::total)
       to.lane_totals.template at<E>(v.place) = from.lane_totals.template at<E>(place);
-    if constexpr (v.what == outer_kind::sum) to.row_values.template at<E>(v.place) = row_value<E>{};
+    if constexpr (v.what == detail::outer_kind::sum) to.row_values.template at<E>(v.place) = row_value<E>{};
   }
   template <int From, std::size_t... J>
-  COTANGENT_INLINE static void hand_back(loops const& own, loops& to, outer_value const* places,
+  COTANGENT_INLINE static void hand_back(loops const& own, loops& to, detail::outer_value const* places,
                                          std::index_sequence<J...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
         0, (hand_back_value<From + static_cast<int>(J)>(own, to, places[J].place), 0)...});
   }
   template <int V> COTANGENT_INLINE static void hand_back_value(loops const& own, loops& to,
                                                                 std::int32_t place) noexcept {
-    constexpr outer_value v = value_at(V);
+    constexpr detail::outer_value v = value_at(V);
     constexpr element E = v.type;
-    if constexpr (v.what == outer_kind::sum)
+    if constexpr (v.what == detail::outer_kind::sum)
       to.row_values.template at<E>(place) = own.row_values.template at<E>(v.place);
-    if constexpr (v.what == outer_kind::total)
+    if constexpr (v.what == detail::outer_kind::total)
       to.lane_totals.template at<E>(place) = own.lane_totals.template at<E>(v.place);
   }
 
   template <int I, bool Columns = true> COTANGENT_INLINE void start_total() noexcept {
     constexpr element E = at(I).type;
     using T = element_t<E>;
-    constexpr T nothing = described_by<at(I).op>::template neutral<T>();
+    constexpr T nothing = detail::described_by<at(I).op>::template neutral<T>();
     constexpr int k = memory::template total_index<I>;
-    if constexpr (at(I).where == role::row)
+    if constexpr (at(I).where == detail::role::row)
       row_totals.template at<E>(k) = math::broadcast<row_value<E>>(nothing);
     else if constexpr (shape::is_total(at(I)))
       lane_totals.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
@@ -132,10 +132,10 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   template <int I> COTANGENT_INLINE void finish_total() noexcept {
     constexpr element E = at(I).type;
     using T = element_t<E>;
-    using Op = described_by<at(I).op>;
+    using Op = detail::described_by<at(I).op>;
     constexpr int k = memory::template total_index<I>;
     row = 0;
-    if constexpr (at(I).where == role::row) *this->template pointer<I, T>(0) = lane_loops::template across<Op>(row_totals.template at<E>(k));
+    if constexpr (at(I).where == detail::role::row) *this->template pointer<I, T>(0) = lane_loops::template across<Op>(row_totals.template at<E>(k));
     else if constexpr (shape::is_total(at(I))) *this->template pointer<I, T>(0) = lane_loops::template across<Op>(lane_totals.template at<E>(k));
     else if constexpr (turned)
       for (int c = 0; c < shape::columns; ++c) this->template pointer<I, T>(0)[c] = lane_loops::template across<Op>(column_totals[c].template at<E>(k));
@@ -180,7 +180,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   using loads = typename shape::template loads_of<0>;
   /// The bytes of a row that instance `I` reads, if rows follow each other.
   template <int I> static constexpr std::int64_t streamed() {
-    constexpr access a = shape::P.accesses.data[at(I).access];
+    constexpr detail::access a = shape::P.accesses.data[at(I).access];
     constexpr std::int64_t bytes = N.size[1] * static_cast<std::int64_t>(size_of(at(I).type));
     return a.stride[0] == N.size[1] && a.stride[1] == 1 && bytes >= least_row && 2 * B * bytes <= most_prefetched ? bytes : 0;
   }
@@ -215,10 +215,10 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     constexpr element E = at(I).type;
     constexpr int k = memory::template total_index<I>;
     auto const take = [](auto& sum, auto const& more) {
-      if constexpr (Add) sum = described_by<at(I).op>::combine(sum, more);
+      if constexpr (Add) sum = detail::described_by<at(I).op>::combine(sum, more);
       else sum = more;
     };
-    if constexpr (at(I).where == role::row)
+    if constexpr (at(I).where == detail::role::row)
       take(to.row_totals.template at<E>(k), from.row_totals.template at<E>(k));
     else if constexpr (shape::is_total(at(I)))
       take(to.lane_totals.template at<E>(k), from.lane_totals.template at<E>(k));
@@ -284,7 +284,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   template <int I> COTANGENT_INLINE void start_column(column_sums& into) noexcept {
     constexpr element E = at(I).type;
     into.template at<E>(memory::template total_index<I>) =
-        math::broadcast<lane_value<E>>(described_by<at(I).op>::template neutral<element_t<E>>());
+        math::broadcast<lane_value<E>>(detail::described_by<at(I).op>::template neutral<element_t<E>>());
   }
   /// Row R of a block. `Masked`: the last vector is not full.
   template <bool Masked, int R, std::size_t... V>

@@ -111,7 +111,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   COTANGENT_INLINE void long_interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, part_of_row const* part,
                                               int present) noexcept {
     constexpr auto const& s = plain::all_steps.of[I];
-    constexpr bool sums_up = shape::at(first + static_cast<int>(I)).what >= action::reduce;
+    constexpr bool sums_up = shape::at(first + static_cast<int>(I)).what >= detail::action::reduce;
     if constexpr (plain::is_far(s.kind))
       this->template far_step<s.kind>(r, part[0].c, present, s.place, s.operand0, s.operand1, s.kept, std::make_index_sequence<Count>{});
     else {
@@ -125,14 +125,14 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
     constexpr element E = at(I).type;
     sums.template at<E>(memory::template sum_index<I, S>) =
-        math::broadcast<lane_value<E>>(described_by<at(I).op>::template neutral<element_t<E>>());
+        math::broadcast<lane_value<E>>(detail::described_by<at(I).op>::template neutral<element_t<E>>());
   }
   /// Combines interleaved partial sums, then the lanes, in a fixed order.
   template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums* sums) noexcept {
     constexpr element E = at(I).type;
     constexpr int place = at(I).place, k = memory::template sum_index<I, S>;
-    constexpr bool stores = at(I).access != none;
-    using Op = described_by<at(I).op>;
+    constexpr bool stores = at(I).access != extend::none;
+    using Op = detail::described_by<at(I).op>;
     using V = lane_value<E>;
     if constexpr (turned) {
       static_assert(U == 1);
@@ -154,7 +154,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     constexpr element E = at(I).type;
     if constexpr (B == 1) row_values.template at<E>(at(I).place) = y;
     else row_values.template at<E>(at(I).place)[sub] = y;
-    if constexpr (at(I).access != none) *this->template pointer<I, element_t<E>>(sub) = y;
+    if constexpr (at(I).access != extend::none) *this->template pointer<I, element_t<E>>(sub) = y;
   }
   /// Reductions that test for NaN once, before lanes depend on each other.
   template <class Op> static constexpr bool is_extreme = std::is_same_v<Op, op::reduce_max> || std::is_same_v<Op, op::reduce_min>;
@@ -255,9 +255,9 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     }
   }
   template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {
-    constexpr window w = shape::P.windows.data[at(I).detail];
+    constexpr detail::window w = shape::P.windows.data[at(I).detail];
     // before its window a shift yields the values before the row: zeros
-    if constexpr (at(I).what != action::shift)
+    if constexpr (at(I).what != detail::action::shift)
       if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
     if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
   }
@@ -301,11 +301,11 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   template <int I, int S, class Sums, std::size_t... R> COTANGENT_INLINE void
   fold_sum(Sums* sums, std::index_sequence<R...>) noexcept {
     constexpr element E = at(I).type;
-    using Op = described_by<at(I).op>;
+    using Op = detail::described_by<at(I).op>;
     lane_value<E> of_row[B]{sums[R].template at<E>(memory::template sum_index<I, S>)...};
     auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
     row_values.template at<E>(at(I).place) = all;
-    if constexpr (at(I).access != none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
+    if constexpr (at(I).access != extend::none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
   }
   template <int S, class Sums, std::size_t... I>
   COTANGENT_INLINE void fold_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {

@@ -61,7 +61,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
 #endif
   /// The address of instance `I`'s access in this row; rows of a block are consecutive along axis 0.
   template <int I, class T> COTANGENT_INLINE T* pointer(std::int64_t in_block) const noexcept {
-    constexpr access a = P.accesses.data[at(I).access];
+    constexpr detail::access a = P.accesses.data[at(I).access];
     std::int64_t offset = x.value(a.offset);
     if constexpr (N.split == 1) {
       if constexpr (a.stride[0] != 0) offset += (row + in_block) * x.value(a.stride[0]);
@@ -72,7 +72,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic pop
 #endif
-  template <int I> static constexpr dimension lane_stride() {
+  template <int I> static constexpr extend::dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
   /// A row buffer by its own index, a function argument: all accesses of one type share one function.
@@ -86,13 +86,13 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   // ---- operands
 
   using source = operand_source;
-  static constexpr source source_of(instance const& u) {
-    return u.what == action::constant ? source::constant
+  static constexpr source source_of(detail::instance const& u) {
+    return u.what == detail::action::constant ? source::constant
            : shape::is_row(u)         ? source::row
-           : u.where == role::once    ? source::once
+           : u.where == detail::role::once    ? source::once
                                       : source::lane;
   }
-  static constexpr instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
+  static constexpr detail::instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
 
   // One function for each kind of source and element type, not for each operand: a program has thousands of
   // operands.
@@ -118,9 +118,9 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   }
 
   /// The index of an accumulator among those of its type: over all rows, or within one stage.
-  template <int I> static constexpr int total_index = shape::ordinal(I, action::accumulate, first);
+  template <int I> static constexpr int total_index = shape::ordinal(I, detail::action::accumulate, first);
   template <int I, int S>
-  static constexpr int sum_index = shape::ordinal(I, action::reduce, shape::begin(shape::lane_list(S)));
+  static constexpr int sum_index = shape::ordinal(I, detail::action::reduce, shape::begin(shape::lane_list(S)));
 
   // ---- transposed rows
 
@@ -131,7 +131,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   /// Loads the rows of the block into a tile, transposed.
   template <int I> COTANGENT_INLINE void load_tile() noexcept {
     if constexpr (shape::has_tile(I)) {
-      if constexpr (at(I).what == action::load && shape::tile_owner(I) == I) {
+      if constexpr (at(I).what == detail::action::load && shape::tile_owner(I) == I) {
         using T = element_t<at(I).type>;
         T const* const p = pointer<I, T const>(0);
         std::int64_t const step = x.value(shape::stride(at(I), 0)), across_step = x.value(lane_stride<I>());
@@ -154,7 +154,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   /// Stores a tile to the rows of the block.
   template <int I> COTANGENT_INLINE void store_tile() noexcept {
     if constexpr (shape::has_tile(I)) {
-      if constexpr (at(I).what != action::load) {
+      if constexpr (at(I).what != detail::action::load) {
         using T = element_t<at(I).type>;
         T* const p = pointer<I, T>(0);
         std::int64_t const step = x.value(shape::stride(at(I), 0)), across_step = x.value(lane_stride<I>());

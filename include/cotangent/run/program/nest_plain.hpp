@@ -17,9 +17,9 @@ inline namespace COTANGENT_ABI {
 /// register_count).
 struct step_kind {
   operation const* op = nullptr;
-  int instance = none; // of a step with its own function, else `none`
+  int instance = extend::none; // of a step with its own function, else `none`
   int operand_count = 0;
-  action what = action::compute; // or load, recall
+  detail::action what = detail::action::compute; // or load, recall
   bool keeps = false;            // in a row buffer
   element type = element::float32, type0 = element::float32, type1 = element::float32, type2 = element::float32;
   operand_source from0 = operand_source::lane, from1 = operand_source::lane, from2 = operand_source::lane;
@@ -40,19 +40,19 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   using steps = nest_steps<Stage, K, Context>;
   using steps::steps;
 
-  static constexpr bool is_plain(instance const& v) {
-    if (v.where != role::lane || (v.slot != none && P.row_slots.data[v.slot].exact)) return false;
-    if (v.what == action::load) return is_plain_load(v);
-    if (v.what == action::recall) return v.slot == none && !P.row_slots.data[v.detail].exact;
-    return v.what == action::compute && v.op->reporting == nullptr && v.access == none && v.operand_count >= 1 && v.operand_count <= 3;
+  static constexpr bool is_plain(detail::instance const& v) {
+    if (v.where != detail::role::lane || (v.slot != extend::none && P.row_slots.data[v.slot].exact)) return false;
+    if (v.what == detail::action::load) return is_plain_load(v);
+    if (v.what == detail::action::recall) return v.slot == extend::none && !P.row_slots.data[v.detail].exact;
+    return v.what == detail::action::compute && v.op->reporting == nullptr && v.access == extend::none && v.operand_count >= 1 && v.operand_count <= 3;
   }
   /// True for contiguous vectors of a row whose address depends on the row's index only.
-  static constexpr bool is_plain_load(instance const& v) {
-    return !turned && N.split <= 1 && N.rank > N.split && v.slot == none && !cotangent::detail::clips(v) &&
+  static constexpr bool is_plain_load(detail::instance const& v) {
+    return !turned && N.split <= 1 && N.rank > N.split && v.slot == extend::none && !cotangent::detail::clips(v) &&
            shape::stride(v, memory::lane_axis) == 1;
   }
-  static constexpr std::int64_t place_of(instance const& u) {
-    return u.what == action::constant ? u.bits : u.place;
+  static constexpr std::int64_t place_of(detail::instance const& u) {
+    return u.what == detail::action::constant ? u.bits : u.place;
   }
   /// An instance as an argument of `lane_step`: its kind, the location of its value, those of its operands or
   /// the bits of constants, and its row buffer. For a load: its buffer, offset and stride of rows.
@@ -60,14 +60,14 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     step_kind kind;
     int place = 0;
     std::int64_t operand0 = 0, operand1 = 0, operand2 = 0;
-    std::int32_t kept = none;
+    std::int32_t kept = extend::none;
   };
   /// Of all instances, in one constant evaluation: one call each would take as long as compiling their code.
   struct step_table {
     step_data of[N.instance_count > 0 ? N.instance_count : 1]{};
     consteval step_table() {
       for (int k = 0; k < N.instance_count; ++k) {
-        instance const& v = at(first + k);
+        detail::instance const& v = at(first + k);
         step_data& s = of[k];
         if (!is_plain(v)) {
           s.kind.instance = first + k;
@@ -76,32 +76,32 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
         s.place = v.place;
         s.kind.what = v.what;
         s.kind.type = v.type;
-        if (v.what == action::load) {
-          access const& a = P.accesses.data[v.access];
+        if (v.what == detail::action::load) {
+          detail::access const& a = P.accesses.data[v.access];
           s.operand0 = shape::C.own.data[v.access];
           s.operand1 = a.offset;
           s.operand2 = N.split == 1 ? a.stride[0] : 0;
           continue;
         }
-        if (v.what == action::recall) {
+        if (v.what == detail::action::recall) {
           s.kept = memory::own_buffer(v.detail);
           continue;
         }
         s.kind.op = v.op;
         s.kind.operand_count = v.operand_count;
-        s.kind.keeps = v.slot != none;
+        s.kind.keeps = v.slot != extend::none;
         if (s.kind.keeps) s.kept = memory::own_buffer(v.slot);
-        instance const& a = operand(first + k, 0);
+        detail::instance const& a = operand(first + k, 0);
         s.kind.type0 = a.type;
         s.kind.from0 = source_of(a);
         s.operand0 = place_of(a);
         if (v.operand_count == 1) continue;
-        instance const& b = operand(first + k, 1);
+        detail::instance const& b = operand(first + k, 1);
         s.kind.type1 = b.type;
         s.kind.from1 = source_of(b);
         s.operand1 = place_of(b);
         if (v.operand_count == 2) continue;
-        instance const& c = operand(first + k, 2);
+        detail::instance const& c = operand(first + k, 2);
         s.kind.type2 = c.type;
         s.kind.from2 = source_of(c);
         s.operand2 = place_of(c);
@@ -110,7 +110,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   };
   static constexpr step_table all_steps{};
   /// Only a step with its own function depends on its stage.
-  static constexpr int stage_for(std::size_t k, int stage) { return all_steps.of[k].kind.instance == none ? 0 : stage; }
+  static constexpr int stage_for(std::size_t k, int stage) { return all_steps.of[k].kind.instance == extend::none ? 0 : stage; }
 
   /// Expensive operations in long bodies are calls, not inlined code: less compile time, for some cycles.
   static constexpr float dear = cotangent::detail::sum_order::dear;
@@ -119,26 +119,26 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
                                   std::int64_t count, int place, std::int64_t p0, std::int64_t p1, std::int64_t p2,
                                   std::int32_t kept) noexcept {
-    if constexpr (Q.instance != none) this->template step_lane<Q.instance, S, Full>(r, sums, into, before, c, count);
+    if constexpr (Q.instance != extend::none) this->template step_lane<Q.instance, S, Full>(r, sums, into, before, c, count);
     else {
       using V = typename steps::template lane_value<Q.type>;
       using T = element_t<Q.type>;
       V& y = r.template at<Q.type>(place);
-      if constexpr (Q.what == action::load) {
+      if constexpr (Q.what == detail::action::load) {
         T const* const p = this->template base<T const>(static_cast<std::int32_t>(p0)) + x.value(p1) + (row + sub) * x.value(p2) + c;
         if constexpr (Full) y = load_value<V>(p);
         else y = load_value<V>(p, count);
-      } else if constexpr (Q.what == action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
+      } else if constexpr (Q.what == detail::action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
       else if constexpr (Long && is_far(Q)) {
         far_step<Q>(&r, c, 1, place, p0, p1, kept, std::index_sequence<0>{});
         return;
       } else if constexpr (Q.operand_count == 1)
-        y = apply_to<described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(r, p0));
+        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(r, p0));
       else if constexpr (Q.operand_count == 2)
-        y = apply_to<described_by<Q.op>, Q.type, V, Q.type0, Q.type1>(value<Q.from0, Q.type0>(r, p0),
+        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0, Q.type1>(value<Q.from0, Q.type0>(r, p0),
                                                                      value<Q.from1, Q.type1>(r, p1));
       else
-        y = apply_to<described_by<Q.op>, Q.type, V, Q.type0, Q.type1, Q.type2>(
+        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0, Q.type1, Q.type2>(
             value<Q.from0, Q.type0>(r, p0), value<Q.from1, Q.type1>(r, p1), value<Q.from2, Q.type2>(r, p2));
       if constexpr (Q.keeps) store_value(this->template row_buffer<T>(kept, c), y);
     }
@@ -154,7 +154,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   COTANGENT_INLINE void far_step(Registers* r, std::int64_t c, int present, int place, std::int64_t p0, std::int64_t p1, std::int32_t kept,
                                  std::index_sequence<V...> all) noexcept {
     using Y = typename steps::template lane_value<Q.type>;
-    using op = described_by<Q.op>;
+    using op = detail::described_by<Q.op>;
     Y y[sizeof...(V)];
     decltype(value<Q.from0, Q.type0>(*r, p0)) const x0[]{value<Q.from0, Q.type0>(r[V], p0)...};
     if constexpr (Q.operand_count == 1) run::apply_far<op, Q.type, Q.type0>(y, all, x0);

@@ -13,16 +13,16 @@ inline namespace COTANGENT_ABI {
 
 /// Compile-time constants of one nest: lanes, lists, the numbers of registers of each kind.
 template <class Stage, int K> struct nest_shape {
-  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
-  static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
-  static constexpr nest N = P.nests.data[K];
+  static constexpr auto const& P = detail::planned<Stage, simd::bytes>::value;
+  static constexpr auto const& C = detail::shared_code<Stage, simd::bytes>::value;
+  static constexpr detail::nest N = P.nests.data[K];
   static constexpr int first = N.first_instance;
   using wide = element_t<N.widest == element::boolean ? element::int32 : N.widest>;
 
-  static constexpr instance const& at(int i) { return P.instances.data[i]; }
+  static constexpr detail::instance const& at(int i) { return P.instances.data[i]; }
 
   /// The stages with equal loops over lanes (evaluated only if named).
-  using stages = shared_stages<Stage, simd::bytes, K>;
+  using stages = detail::shared_stages<Stage, simd::bytes, K>;
 
   static constexpr std::int64_t inner_size = N.lanes;
   static constexpr int W = N.width;
@@ -41,7 +41,7 @@ template <class Stage, int K> struct nest_shape {
   static constexpr int first_slot = [] {
     int least = P.size.row_slots;
     for (int k = first; k < first + N.instance_count; ++k)
-      if (at(k).slot != none && at(k).slot < least) least = at(k).slot;
+      if (at(k).slot != extend::none && at(k).slot < least) least = at(k).slot;
     return least;
   }();
   static constexpr int slots = [] {
@@ -63,15 +63,15 @@ template <class Stage, int K> struct nest_shape {
   static constexpr int row_list(int stage) { return 1 + 2 * stage; }
   static constexpr int lane_list(int stage) { return 2 + 2 * stage; }
 
-  static constexpr bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
-  static constexpr void see(register_count& c, instance const& v) {
+  static constexpr bool is_row(detail::instance const& v) { return v.what == detail::action::reduce || v.where == detail::role::row; }
+  static constexpr void see(register_count& c, detail::instance const& v) {
     int& n = c.of(v.type);
     if (v.place >= n) n = v.place + 1;
   }
   static constexpr register_count once_count = [] {
     register_count c;
     for (int i = begin(0); i < begin(1); ++i)
-      if (at(i).what != action::constant) see(c, at(i));
+      if (at(i).what != detail::action::constant) see(c, at(i));
     return c;
   }();
   static constexpr register_count row_count = [] {
@@ -83,7 +83,7 @@ template <class Stage, int K> struct nest_shape {
   static constexpr register_count lane_count(int stage) {
     register_count c;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
-      if (!is_row(at(i)) && at(i).what != action::accumulate) see(c, at(i));
+      if (!is_row(at(i)) && at(i).what != detail::action::accumulate) see(c, at(i));
     return c;
   }
   /// Accumulators: reductions of one stage, and totals over all rows; numbered in the order of their
@@ -91,10 +91,10 @@ template <class Stage, int K> struct nest_shape {
   static constexpr register_count reduce_count(int stage) {
     register_count c;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
-      if (at(i).what == action::reduce) ++c.of(at(i).type);
+      if (at(i).what == detail::action::reduce) ++c.of(at(i).type);
     return c;
   }
-  static constexpr int ordinal(int i, action what, int from) {
+  static constexpr int ordinal(int i, detail::action what, int from) {
     int n = 0;
     for (int k = from; k < i; ++k)
       if (at(k).what == what && at(k).type == at(i).type) ++n;
@@ -103,26 +103,26 @@ template <class Stage, int K> struct nest_shape {
   static constexpr register_count total_count = [] {
     register_count c;
     for (int i = first; i < first + N.instance_count; ++i)
-      if (at(i).what == action::accumulate) ++c.of(at(i).type);
+      if (at(i).what == detail::action::accumulate) ++c.of(at(i).type);
     return c;
   }();
 
-  static constexpr dimension stride(instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
+  static constexpr extend::dimension stride(detail::instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
   /// True if it accumulates to one element, not along the lanes.
-  static constexpr bool is_total(instance const& v) {
-    return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
+  static constexpr bool is_total(detail::instance const& v) {
+    return v.where == detail::role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
   }
 
-  static constexpr bool is_same_memory(access const& a, access const& c) {
+  static constexpr bool is_same_memory(detail::access const& a, detail::access const& c) {
     return c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1];
   }
   /// The owner of the tile that an instance reads or writes. A load uses the tile of an earlier stage's store
   /// to the same memory, which is not in memory yet; else that of the first such load.
   static constexpr int tile_owner(int i) {
-    if (at(i).what != action::load) return i;
+    if (at(i).what != detail::action::load) return i;
     for (bool const stored : {true, false})
       for (int k = first; k < i; ++k)
-        if (has_tile(k) && (at(k).what == action::load) != stored &&
+        if (has_tile(k) && (at(k).what == detail::action::load) != stored &&
             is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
           return k;
     return i;
@@ -130,14 +130,14 @@ template <class Stage, int K> struct nest_shape {
   /// The tile of the load whose memory a pick reads one element of, if any.
   static constexpr int tile_of_pick(int i) {
     for (int k = first; k < first + N.instance_count; ++k)
-      if (has_tile(k) && at(k).what == action::load && is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
+      if (has_tile(k) && at(k).what == detail::action::load && is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
         return tile_owner(k);
-    return none;
+    return extend::none;
   }
   static constexpr bool has_tile(int i) {
-    instance const& v = at(i);
-    return turned && v.where == role::lane && v.access != none && v.what != action::reduce &&
-           v.what != action::accumulate && stride(v, 0) != 0;
+    detail::instance const& v = at(i);
+    return turned && v.where == detail::role::lane && v.access != extend::none && v.what != detail::action::reduce &&
+           v.what != detail::action::accumulate && stride(v, 0) != 0;
   }
   static constexpr int tile(int i) {
     int n = 0;
@@ -176,7 +176,7 @@ template <class Stage, int K> struct nest_shape {
       if (stages::value.instances < least_saved) return false;
       float work = 0;
       for (int k = first; k < first + N.instance_count; ++k) {
-        if (at(k).slot != none && P.row_slots.data[at(k).slot].exact &&
+        if (at(k).slot != extend::none && P.row_slots.data[at(k).slot].exact &&
             (inner_size < 0 || inner_size % W != 0))
           return false;
         work += 1 + (at(k).op != nullptr ? at(k).op->cost : 0);
@@ -194,14 +194,14 @@ template <class Stage, int K> struct nest_shape {
   static constexpr register_count shift_count(int stage) {
     register_count c;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
-      if (at(i).what == action::shift) ++c.of(at(i).type);
+      if (at(i).what == detail::action::shift) ++c.of(at(i).type);
     return c;
   }
   static constexpr int most_shift = 4;
 
   /// True if it accumulates over rows, to one element for each position along the lanes.
   static constexpr bool is_column(int i) {
-    return at(i).what == action::accumulate && !turned && !is_total(at(i));
+    return at(i).what == detail::action::accumulate && !turned && !is_total(at(i));
   }
 
   // Code for a few instances takes their indices as a sequence. Instantiating a function for every instance,
@@ -223,8 +223,8 @@ template <class Stage, int K> struct nest_shape {
     template <std::size_t... J> static std::index_sequence<all.of[J]...> make(std::index_sequence<J...>);
     using type = decltype(make(std::make_index_sequence<static_cast<std::size_t>(count)>{}));
   };
-  static constexpr bool is_sum(int i) { return at(i).what == action::reduce; }
-  static constexpr bool is_accumulated(int i) { return at(i).what == action::accumulate; }
+  static constexpr bool is_sum(int i) { return at(i).what == detail::action::reduce; }
+  static constexpr bool is_accumulated(int i) { return at(i).what == detail::action::accumulate; }
   static constexpr bool is_clipped(int i) { return cotangent::detail::clips(at(i)); }
   template <int S, bool (*Chosen)(int)>
   using chosen_in = typename chosen<begin(lane_list(S)), begin(lane_list(S) + 1), Chosen>::type;
@@ -232,20 +232,20 @@ template <class Stage, int K> struct nest_shape {
   template <int S> using columns_of = chosen_in<S, &nest_shape::is_column>;
   static constexpr bool writes_rows = [] {
     for (int i = first; i < first + N.instance_count; ++i)
-      if (at(i).where == role::lane && at(i).what == action::compute && at(i).access != none) return true;
+      if (at(i).where == detail::role::lane && at(i).what == detail::action::compute && at(i).access != extend::none) return true;
     return false;
   }();
-  static constexpr bool is_load(int i) { return at(i).what == action::load && at(i).access != none; }
+  static constexpr bool is_load(int i) { return at(i).what == detail::action::load && at(i).access != extend::none; }
   template <int S> using loads_of = chosen_in<S, &nest_shape::is_load>;
   template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
   using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
 
-  static constexpr stage_form const& form(int stage) { return P.forms.data[N.first_form + stage]; }
+  static constexpr detail::stage_form const& form(int stage) { return P.forms.data[N.first_form + stage]; }
   /// True if the sums of all rows of a block are folded at once: a scalar per row would go through memory.
   static constexpr bool folds(int stage) {
     bool any = false;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
-      if (at(i).what == action::reduce) {
+      if (at(i).what == detail::action::reduce) {
         any = true;
         if (at(i).type == element::boolean) return false;
       }

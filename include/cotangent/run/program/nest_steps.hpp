@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-
 // The step of each kind of instance: once, for each row, for each vector of lanes.
 
 namespace cotangent::run {
@@ -31,9 +30,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
 
   /// True if a position is inside the window of an instance, if it has one.
   template <int I> COTANGENT_INLINE bool is_inside(std::int64_t in_block, std::int64_t c) const noexcept {
-    if constexpr (at(I).detail == none) return true;
+    if constexpr (at(I).detail == extend::none) return true;
     else {
-      constexpr window w = P.windows.data[at(I).detail];
+      constexpr detail::window w = P.windows.data[at(I).detail];
       for (int k = 0; k < N.split; ++k)
         if (std::int64_t const i = N.split == 1 ? row + in_block : index[k]; i < x.value(w.low[k]) || i >= x.value(w.high[k])) return false;
       if constexpr (N.rank > N.split) return c >= x.value(w.low[lane_axis]) && c < x.value(w.high[lane_axis]);
@@ -43,7 +42,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   /// Reports pivots that are 0 or below in the first `count` lanes: rows if `Rows`, else positions from `c` on.
   template <int I, bool Rows, class V>
   COTANGENT_INLINE void look_at([[maybe_unused]] V const y, [[maybe_unused]] std::int64_t count, [[maybe_unused]] std::int64_t c) const noexcept {
-    if constexpr (at(I).what == action::compute && at(I).op->reporting != nullptr) {
+    if constexpr (at(I).what == detail::action::compute && at(I).op->reporting != nullptr) {
       auto const bad = y <= V{};
       if (!math::any(bad)) [[likely]] return;
       for (std::int64_t k = 0; k < count; ++k) // (lanes beyond are garbage)
@@ -59,25 +58,25 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int I> COTANGENT_INLINE void step_once() noexcept {
     constexpr auto const& v = at(I);
     using T = cotangent::detail::arithmetic_t<v.type>;
-    if constexpr (v.what == action::constant) return;
+    if constexpr (v.what == detail::action::constant) return;
     else {
       T& y = once.template at<v.type>(v.place);
-      if constexpr (v.what == action::load) y = *this->template pointer<I, element_t<v.type> const>(0);
-      else if constexpr (v.what == action::position) y = T{};
-      else if constexpr (v.what == action::size) y = size_of_shape<v.value, T>();
+      if constexpr (v.what == detail::action::load) y = *this->template pointer<I, element_t<v.type> const>(0);
+      else if constexpr (v.what == detail::action::position) y = T{};
+      else if constexpr (v.what == detail::action::size) y = size_of_shape<v.value, T>();
       else y = compute_once<I, T>(std::make_index_sequence<v.operand_count>{});
-      if constexpr (at(I).detail == none) look_at<I, true>(y, 1, 0); // (a window holds it elsewhere, too)
+      if constexpr (at(I).detail == extend::none) look_at<I, true>(y, 1, 0); // (a window holds it elsewhere, too)
     }
   }
-  template <symbol Y, class T> COTANGENT_INLINE T size_of_shape() const noexcept {
-    constexpr node n = *Stage::view.producer(Y);
+  template <extend::symbol Y, class T> COTANGENT_INLINE T size_of_shape() const noexcept {
+    constexpr extend::node n = *Stage::view.producer(Y);
     return [&]<std::size_t... A>(std::index_sequence<A...>) { // (a loop would read the graph at run time)
       return static_cast<T>((std::int64_t{1} * ... * x.value(number_of_graph<n.attribute + static_cast<int>(A)>)));
     }(std::make_index_sequence<static_cast<std::size_t>(n.attribute_count)>{});
   }
   template <int Number> static constexpr std::int64_t number_of_graph = Stage::view.numbers[Number];
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_once(std::index_sequence<O...>) const noexcept {
-    return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
+    return apply_to<detail::described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
         this->template in_once<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
   }
 
@@ -87,8 +86,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     constexpr auto const& v = at(I);
     using T = element_t<v.type>;
     using V = row_value<v.type>;
-    if constexpr (v.what == action::accumulate) {
-      using Op = described_by<v.op>;
+    if constexpr (v.what == detail::action::accumulate) {
+      using Op = detail::described_by<v.op>;
       V& total = row_totals.template at<v.type>(memory::template total_index<I>);
       constexpr auto const& u = operand(I, 0);
       V y = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
@@ -97,15 +96,15 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       total = Op::combine(total, y);
     } else {
       V& y = row_values.template at<v.type>(v.place);
-      if constexpr (v.what == action::load) y = load_rows<I, V, T>();
-      else if constexpr (v.what == action::pick) y = picked<I, V, T>();
-      else if constexpr (v.what == action::position) {
+      if constexpr (v.what == detail::action::load) y = load_rows<I, V, T>();
+      else if constexpr (v.what == detail::action::pick) y = picked<I, V, T>();
+      else if constexpr (v.what == detail::action::position) {
         if constexpr (B > 1) y = simd::iota<V>(static_cast<T>(row));
         else y = static_cast<V>(N.split == 1 ? row : index[v.detail]);
       } else {
         y = compute_row<I, V>(std::make_index_sequence<v.operand_count>{});
         look_at<I, true>(y, active, 0);
-        if constexpr (v.access != none) store_rows<I, V, T>(y);
+        if constexpr (v.access != extend::none) store_rows<I, V, T>(y);
       }
     }
   }
@@ -113,7 +112,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int I, class V, class T> COTANGENT_INLINE V picked() const noexcept {
     constexpr auto const& u = operand(I, 0);
     auto const label = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
-    if constexpr (constexpr int load = shape::tile_of_pick(I); load != none) { // the columns are in a tile
+    if constexpr (constexpr int load = shape::tile_of_pick(I); load != extend::none) { // the columns are in a tile
       using L = std::remove_cvref_t<decltype(label)>;
       T const* const tile = reinterpret_cast<T const*>(tiles + memory::template tile_at<load>);
       V y{};
@@ -150,7 +149,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     else store_value(p, y, x.value(shape::stride(at(I), 0)), active);
   }
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_row(std::index_sequence<O...>) const noexcept {
-    return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
+    return apply_to<detail::described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
         this->template in_rows<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
   }
 
@@ -164,8 +163,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     using T = element_t<v.type>;
     using V = lane_value<v.type>;
     if constexpr (!Full) count = inside<I>(c, count);
-    if constexpr (v.what == action::reduce) {
-      using Op = described_by<v.op>;
+    if constexpr (v.what == detail::action::reduce) {
+      using Op = detail::described_by<v.op>;
       V& sum = sums.template at<v.type>(memory::template sum_index<I, S>);
       constexpr auto const& u = operand(I, 0);
       if constexpr (shape::single_pass) sum = counted<I, Full, V, T, Op>(r, count);
@@ -180,8 +179,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         if constexpr (Full) sum = all;
         else sum = simd::first_or(all, count, sum); // one masked instruction
       }
-    } else if constexpr (v.what == action::accumulate) {
-      using Op = described_by<v.op>;
+    } else if constexpr (v.what == detail::action::accumulate) {
+      using Op = detail::described_by<v.op>;
       if constexpr (shape::is_total(v)) {
         V& total = lane_totals.template at<v.type>(memory::template total_index<I>);
         total = Op::combine(total, counted<I, turned ? shape::whole_blocks : Full, V, T, Op>(r, turned ? active : count));
@@ -201,38 +200,38 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       }
     } else {
       V& y = r.template at<v.type>(v.place);
-      if constexpr (v.what == action::load) y = load_lanes<I, Full, V, T const>(c, count);
-      else if constexpr (v.what == action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
-      else if constexpr (v.what == action::position) y = simd::iota<V>(static_cast<T>(c));
-      else if constexpr (v.what == action::recall && !Full && P.row_slots.data[v.what == action::recall ? v.detail : 0].exact)
+      if constexpr (v.what == detail::action::load) y = load_lanes<I, Full, V, T const>(c, count);
+      else if constexpr (v.what == detail::action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
+      else if constexpr (v.what == detail::action::position) y = simd::iota<V>(static_cast<T>(c));
+      else if constexpr (v.what == detail::action::recall && !Full && P.row_slots.data[v.what == detail::action::recall ? v.detail : 0].exact)
         y = !shape::keeps_ends ? load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c), count)
                                  : load_value<V>(reinterpret_cast<T const*>(ends[v.detail - shape::first_slot]));
-      else if constexpr (v.what == action::recall) y = load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c));
-      else if constexpr (v.what == action::window) y = load_window<I, Full, V, T const>(c, count);
-      else if constexpr (v.what == action::shift) y = shifted<I, S, Full, V>(r, before, c);
+      else if constexpr (v.what == detail::action::recall) y = load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c));
+      else if constexpr (v.what == detail::action::window) y = load_window<I, Full, V, T const>(c, count);
+      else if constexpr (v.what == detail::action::shift) y = shifted<I, S, Full, V>(r, before, c);
       else if constexpr (v.operand_count == 1) {
         constexpr auto const& a = operand(I, 0);
-        y = apply_to<described_by<v.op>, v.type, V, a.type>(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits));
+        y = apply_to<detail::described_by<v.op>, v.type, V, a.type>(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits));
       } else if constexpr (v.operand_count == 2) {
         constexpr auto const &a = operand(I, 0), &b = operand(I, 1);
-        y = apply_to<described_by<v.op>, v.type, V, a.type, b.type>(
+        y = apply_to<detail::described_by<v.op>, v.type, V, a.type, b.type>(
             this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits), this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits));
       } else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
       if constexpr (turned) look_at<I, true>(y, active, c);
       else look_at<I, false>(y, Full ? W : count, c);
-      if constexpr (v.slot != none) {
+      if constexpr (v.slot != extend::none) {
         if constexpr (!Full && P.row_slots.data[v.slot].exact) {
           // A masked load after a masked store would stall: the end of the row is kept in a separate buffer.
           if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y, count);
           else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
         } else store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y);
       }
-      if constexpr (v.what == action::compute && v.access != none) store_lanes<I, Full, V, T>(y, c, count);
+      if constexpr (v.what == detail::action::compute && v.access != extend::none) store_lanes<I, Full, V, T>(y, c, count);
     }
   }
   template <int I, class V, class Registers, std::size_t... O>
   COTANGENT_INLINE V compute_lane(Registers& r, std::index_sequence<O...>) const noexcept {
-    return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
+    return apply_to<detail::described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
         this->template in_lanes<source_of(operand(I, O)), operand(I, O).type>(r, operand(I, O).place, operand(I, O).bits)...);
   }
   /// The operand of a reduction, with neutral lanes beyond the end.
@@ -265,7 +264,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   }
   /// The number of the `count` positions from `c` on that are inside the window of an instance.
   template <int I> COTANGENT_INLINE std::int64_t inside(std::int64_t c, std::int64_t count) const noexcept {
-    if constexpr (!cotangent::detail::clips(at(I)) || at(I).what == action::window || at(I).what == action::shift) return count;
+    if constexpr (!cotangent::detail::clips(at(I)) || at(I).what == detail::action::window || at(I).what == detail::action::shift) return count;
     else {
       std::int64_t const left = x.value(P.windows.data[at(I).detail].high[lane_axis]) - c;
       return left < 0 ? 0 : left < count ? left : count;
@@ -274,9 +273,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   /// The operand's lanes at earlier positions: from vectors of the previous steps, or zeros before the first.
   template <int I, int S, bool Full, class V, class Registers, class Before>
   COTANGENT_INLINE V shifted(Registers& r, Before* before, std::int64_t c) const noexcept {
-    constexpr window w = P.windows.data[at(I).detail];
+    constexpr detail::window w = P.windows.data[at(I).detail];
     constexpr int far = static_cast<int>(w.low[lane_axis]), whole = far / W, part = far % W;
-    constexpr int k = shape::ordinal(I, action::shift, shape::begin(shape::lane_list(S)));
+    constexpr int k = shape::ordinal(I, detail::action::shift, shape::begin(shape::lane_list(S)));
     constexpr element E = at(I).type;
     static_assert(far <= shape::most_shift);
     constexpr auto const& u = operand(I, 0);
@@ -297,8 +296,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   /// Loads inside the window; zeros outside.
   template <int I, bool Full, class V, class T>
   COTANGENT_INLINE V load_window(std::int64_t c, std::int64_t count) const noexcept {
-    constexpr window w = P.windows.data[at(I).detail];
-    constexpr access a = P.accesses.data[at(I).access];
+    constexpr detail::window w = P.windows.data[at(I).detail];
+    constexpr detail::access a = P.accesses.data[at(I).access];
     std::int64_t offset = x.value(a.offset);
     for (int k = 0; k < N.split; ++k) {
       std::int64_t const i = N.split == 1 ? row + sub : index[k], low = x.value(w.low[k]);

@@ -17,7 +17,7 @@ inline namespace COTANGENT_ABI {
 /// A small static program without loops: every step is one inlined function, its index a template argument,
 /// its value in registers. Needs no workspace. All loads precede all stores.
 template <class Stage> struct straight {
-  static constexpr auto const& S = straightened<Stage, simd::bytes>::value;
+  static constexpr auto const& S = detail::straightened<Stage, simd::bytes>::value;
   using wide = element_t<S.widest>;
   static constexpr bool is_static = true, grows = false;
   static constexpr std::size_t workspace_bytes = 0;
@@ -25,7 +25,7 @@ template <class Stage> struct straight {
 
   /// A result may alias any argument of its element type.
   static constexpr bool may_be_in_place(int argument, int result) noexcept {
-    graph_view const g = Stage::view;
+    extend::graph_view const g = Stage::view;
     return g.tensors[g.input(argument)].type == g.tensors[g.output(result)].type;
   }
 
@@ -59,7 +59,7 @@ private:
 
   private:
     template <int I> COTANGENT_INLINE auto& at() noexcept {
-      constexpr straight_step s = S.steps.data[I];
+      constexpr detail::straight_step s = S.steps.data[I];
       if constexpr (s.lanes == 1) return w1.template at<s.type>(s.place);
       else if constexpr (s.lanes == 2) return w2.template at<s.type>(s.place);
       else if constexpr (s.lanes == 4) return w4.template at<s.type>(s.place);
@@ -67,7 +67,7 @@ private:
       else return w16.template at<s.type>(s.place);
     }
 
-    static constexpr straight_operand read(int i, int k) {
+    static constexpr detail::straight_operand read(int i, int k) {
       return S.operands.data[S.steps.data[i].first + k];
     }
     template <int I> static constexpr element type_of = S.steps.data[I].type;
@@ -76,36 +76,36 @@ private:
     template <int J, int Lane, int W> COTANGENT_INLINE auto taken() noexcept {
       constexpr element e = type_of<J>;
       using V = value<W, e>;
-      if constexpr (Lane == none) return V(at<J>());
+      if constexpr (Lane == extend::none) return V(at<J>());
       else if constexpr (S.steps.data[J].lanes == 1) return spread<e, V>(static_cast<cotangent::detail::arithmetic_t<e>>(at<J>()));
       else return spread<e, V>(static_cast<cotangent::detail::arithmetic_t<e>>(at<J>()[Lane]));
     }
     template <int I, std::size_t K, int W> COTANGENT_INLINE auto operand() noexcept {
-      constexpr straight_operand o = read(I, static_cast<int>(K));
+      constexpr detail::straight_operand o = read(I, static_cast<int>(K));
       return taken<o.step, o.lane, W>();
     }
 
     template <int I> COTANGENT_INLINE void step(void const* const* inputs, void* const* outputs) noexcept {
-      constexpr straight_step s = S.steps.data[I];
+      constexpr detail::straight_step s = S.steps.data[I];
       using T = element_t<s.type>;
       using V = value<s.lanes, s.type>;
-      if constexpr (s.what == straight_action::store) {
+      if constexpr (s.what == detail::straight_action::store) {
         T* const p = static_cast<T*>(outputs[s.index]) + s.offset;
         if constexpr (s.count == s.lanes) store_value(p, V(operand<I, 0, s.lanes>()));
         else store_value(p, V(operand<I, 0, s.lanes>()), s.count);
-      } else if constexpr (s.what == straight_action::constant) at<I>() = constant_value<s.type, cotangent::detail::arithmetic_t<s.type>>(s.bits);
-      else if constexpr (s.what == straight_action::load) {
+      } else if constexpr (s.what == detail::straight_action::constant) at<I>() = constant_value<s.type, cotangent::detail::arithmetic_t<s.type>>(s.bits);
+      else if constexpr (s.what == detail::straight_action::load) {
         T const* const p = static_cast<T const*>(inputs[s.index]) + s.offset;
         if constexpr (s.count == s.lanes) at<I>() = load_value<V>(p);
         else at<I>() = load_value<V>(p, s.count);
-      } else if constexpr (s.what == straight_action::build)
+      } else if constexpr (s.what == detail::straight_action::build)
         at<I>() = built<I, V>(std::make_index_sequence<static_cast<std::size_t>(s.lanes)>{});
-      else if constexpr (s.what == straight_action::shuffle)
+      else if constexpr (s.what == detail::straight_action::shuffle)
         at<I>() = shuffled<I>(std::make_index_sequence<static_cast<std::size_t>(s.lanes)>{});
-      else if constexpr (s.what == straight_action::compute && s.operand_count <= 3) {
+      else if constexpr (s.what == detail::straight_action::compute && s.operand_count <= 3) {
         // written out: expanding each node's operands costs compilers more than the node
-        using Op = described_by<s.op>;
-        constexpr straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0),
+        using Op = detail::described_by<s.op>;
+        constexpr detail::straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0),
                                    c = read(I, s.operand_count > 2 ? 2 : 0);
         constexpr element ea = S.steps.data[a.step].type, eb = S.steps.data[b.step].type,
                           ec = S.steps.data[c.step].type;
@@ -118,12 +118,12 @@ private:
           at<I>() = apply_to<Op, s.type, V, ea, eb, ec>(taken<a.step, a.lane, s.lanes>(),
                                                         taken<b.step, b.lane, s.lanes>(),
                                                         taken<c.step, c.lane, s.lanes>());
-      } else if constexpr (s.what == straight_action::compute)
+      } else if constexpr (s.what == detail::straight_action::compute)
         at<I>() = computed<I, V>(std::make_index_sequence<static_cast<std::size_t>(s.operand_count)>{});
-      else if constexpr (s.what == straight_action::combine)
-        at<I>() = described_by<s.op>::combine(V(operand<I, 0, s.lanes>()), V(operand<I, 1, s.lanes>()));
-      else at<I>() = folded<described_by<s.op>, s.count>(operand<I, 0, s.width>());
-      if constexpr (s.what == straight_action::compute && s.op->reporting != nullptr) look_at<s.count>(at<I>());
+      else if constexpr (s.what == detail::straight_action::combine)
+        at<I>() = detail::described_by<s.op>::combine(V(operand<I, 0, s.lanes>()), V(operand<I, 1, s.lanes>()));
+      else at<I>() = folded<detail::described_by<s.op>, s.count>(operand<I, 0, s.width>());
+      if constexpr (s.what == detail::straight_action::compute && s.op->reporting != nullptr) look_at<s.count>(at<I>());
     }
     /// Reports pivots that are 0 or below. (Lanes beyond `Count` are garbage.)
     template <int Count, class V> COTANGENT_INLINE void look_at(V const& y) noexcept {
@@ -136,21 +136,21 @@ private:
 
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V
     computed(std::index_sequence<K...>) noexcept {
-      constexpr straight_step s = S.steps.data[I];
-      return apply_to<described_by<s.op>, s.type, V, type_of<read(I, static_cast<int>(K)).step>...>(
+      constexpr detail::straight_step s = S.steps.data[I];
+      return apply_to<detail::described_by<s.op>, s.type, V, type_of<read(I, static_cast<int>(K)).step>...>(
           operand<I, K, s.lanes>()...);
     }
     template <int I, std::size_t K, class V> COTANGENT_INLINE auto lane() noexcept {
       using L = math::lane_t<V>;
-      constexpr straight_operand o = read(I, static_cast<int>(K));
-      if constexpr (o.step == none) return L{};
+      constexpr detail::straight_operand o = read(I, static_cast<int>(K));
+      if constexpr (o.step == extend::none) return L{};
       else if constexpr (S.steps.data[I].type == element::boolean)
         return static_cast<L>(at<o.step>() ? -1 : 0);
       else return L(at<o.step>());
     }
     template <int I> static constexpr bool is_constant(int k) {
-      straight_operand const o = read(I, k);
-      return o.step == none || S.steps.data[o.step].what == straight_action::constant;
+      detail::straight_operand const o = read(I, k);
+      return o.step == extend::none || S.steps.data[o.step].what == detail::straight_action::constant;
     }
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V built(std::index_sequence<K...>) noexcept {
       // With AVX-512, g++ 12 takes a constant of one number and zeros for that number in all lanes.
@@ -160,20 +160,20 @@ private:
     }
     /// True if every lane keeps its index, or comes from an operand that is one lane in all lanes.
     static constexpr bool stays(int i) {
-      straight_step const& s = S.steps.data[i];
+      detail::straight_step const& s = S.steps.data[i];
       bool in_place = s.width == s.lanes;
       for (int k = 0; k < s.lanes; ++k) {
         int const from = S.indices.data[s.first_index + k];
-        in_place = in_place && (from == none || from % s.width == k || read(i, from / s.width).lane != none);
+        in_place = in_place && (from == extend::none || from % s.width == k || read(i, from / s.width).lane != extend::none);
       }
       return in_place;
     }
-    static constexpr bool is_zero(straight_operand o) {
-      straight_step const& s = S.steps.data[o.step];
-      return s.what == straight_action::constant && s.bits == 0;
+    static constexpr bool is_zero(detail::straight_operand o) {
+      detail::straight_step const& s = S.steps.data[o.step];
+      return s.what == detail::straight_action::constant && s.bits == 0;
     }
     template <int I, std::size_t... K> COTANGENT_INLINE auto shuffled(std::index_sequence<K...>) noexcept {
-      constexpr straight_step s = S.steps.data[I];
+      constexpr detail::straight_step s = S.steps.data[I];
       auto const a = operand<I, 0, s.width>(), b = operand<I, 1, s.width>();
       if constexpr (stays(I)) { // g++ compiles it to a blend, but splits a shuffle
         using V = std::remove_cv_t<decltype(a)>;

@@ -130,7 +130,8 @@ status gather_rows(box const& x, box const& indices, T const* p, Index const* at
   dense.make_dense();
   bool fits = true;
   for_each_position(indices, indices, [&](std::int64_t j, std::int64_t) {
-    copy(row, p + kernels::detail::clamp_index(at[j], rows, fits) * x.stride[0], dense, q);
+    std::int64_t const from = kernels::detail::clamp_index(at[j], rows, fits);
+    if (length > 0) copy(row, p + from * x.stride[0], dense, q); // there is no memory without elements
     q += length;
   });
   return status_of(fits);
@@ -149,8 +150,8 @@ status scatter_rows(box const& result, box const& x, box const& indices, T const
   for (int k = 0; k < lead.rank; ++k) lead.stride[k] = x.stride[k];
   bool fits = true;
   for_each_position(indices, lead, [&](std::int64_t j, std::int64_t from) {
-    kernels::accumulate(row.rank, row.size, p + from, row.stride,
-                        q + kernels::detail::clamp_index(at[j], rows, fits) * length, dense.stride);
+    std::int64_t const to = kernels::detail::clamp_index(at[j], rows, fits);
+    if (length > 0) kernels::accumulate(row.rank, row.size, p + from, row.stride, q + to * length, dense.stride);
   });
   return status_of(fits);
 }

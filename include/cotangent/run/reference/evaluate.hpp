@@ -16,15 +16,15 @@
 
 // The reference evaluation: evaluates a graph element by element, also in a constant evaluation.
 
-namespace cotangent {
-
-namespace refusals {
+namespace cotangent::refusals {
 COTANGENT_REFUSAL_OF(evaluate_control, allowed, "cotangent: evaluate: only loops and branches run regions")
 COTANGENT_REFUSAL_OF(evaluate_operation, allowed,
                      "cotangent: evaluate: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(evaluate_sizes, allowed,
                      "cotangent: evaluate: every extent of the graph must have a size")
-} // namespace refusals
+} // namespace cotangent::refusals
+
+namespace cotangent::detail {
 
 /// A node whose result had a NaN, or an infinity, that no operand had.
 struct not_finite {
@@ -34,7 +34,6 @@ struct not_finite {
   std::source_location where{};
 };
 
-namespace detail {
 inline namespace COTANGENT_ABI {
 
 class evaluation : node_evaluation {
@@ -206,7 +205,6 @@ public:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail
 
 inline namespace COTANGENT_ABI {
 
@@ -253,6 +251,6 @@ constexpr evaluated evaluate(graph_view const& g, T const* const* inputs, T* con
 }
 
 } // namespace COTANGENT_ABI
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -12,7 +12,7 @@
 // Memory for a constant evaluation, in which a void pointer cannot be cast back: one array for each element
 // type.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Elements to read, of any element type.
 struct elements_in {
@@ -55,8 +55,6 @@ struct elements_out {
   constexpr explicit elements_out(cotangent::float16* p) : type(element::float16), float16(p) {}
   constexpr explicit elements_out(cotangent::bfloat16* p) : type(element::bfloat16), bfloat16(p) {}
 };
-
-namespace detail {
 
 struct place_in_pool {
   element type = element::float64;
@@ -212,7 +210,6 @@ public:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -14,7 +14,7 @@
 
 // Evaluates one node after another, element by element.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The result of an evaluation.
 struct evaluated {
@@ -24,7 +24,6 @@ struct evaluated {
   constexpr bool ok() const noexcept { return state == status::ok && failed.why == nullptr; }
 };
 
-namespace detail {
 inline namespace COTANGENT_ABI {
 
 // (Member templates precede their callers: clang evaluates as soon as it has read the class.)
@@ -308,7 +307,6 @@ protected:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -24,7 +24,7 @@ struct counted_number {
   int axis = -1;
   position_condition when{};
 
-  constexpr bool is_chosen() const { return when.relation != position_condition::none; }
+  constexpr bool is_chosen() const { return when.relation != position_condition::always; }
 };
 
 class detached_values {

@@ -207,7 +207,7 @@ public:
       : expr(detail::braced<expr, detail::brace_sizes{{sizeof...(Second), Second, Third}}...>(row...)) {}
 
   /// Created by tracers.
-  constexpr expr(builder& b, symbol id) : at_{&b, id} {}
+  constexpr expr(extend::builder& b, extend::symbol id) : at_{&b, id} {}
   constexpr explicit expr(detail::standing const& s, detail::origin const* from = nullptr) : at_(s), from_(from) {}
   constexpr expr(expr const& y) : at_(y.at_) {}
 
@@ -251,9 +251,9 @@ public:
 
   constexpr detail::standing const& standing() const noexcept { return at_; }
   /// The symbol in the current region of `b`; a detached value is added to it.
-  constexpr symbol attach(builder& b) const {
+  constexpr extend::symbol attach(extend::builder& b) const {
     if (at_.b != nullptr) return b.inside(at_.id, b.place);
-    dimensions d;
+    extend::dimensions d;
     for (int k = 0; k < rank; ++k) d.size[d.rank++] = b.size(extents[k]);
     return detail::attach(at_, b, type, b.shape(d));
   }

@@ -55,7 +55,7 @@ struct print : extend::primitive<operation_kind::whole, 1> {
 
   static constexpr void infer(inference& r) { r.like(0); }
   static constexpr term of(term x, char const* label) {
-    array<std::int64_t> attributes;
+    detail::array<std::int64_t> attributes;
     attributes.push(x.b->get().nodes.size());
     attributes.push(0);
     for (; label[attributes[1]] != '\0'; ++attributes[1]) {
@@ -69,7 +69,7 @@ struct print : extend::primitive<operation_kind::whole, 1> {
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy()); }
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx()); }
   static constexpr void batch(batch_rule& r) {
-    symbol const x = r.every(0).id;
+    extend::symbol const x = r.every(0).id;
     r.give({&r.b, r.b.push(r.at.op, &x, 1, r.b.get().numbers.data() + r.at.attribute, r.at.attribute_count, r.b.place)});
   }
 

@@ -17,8 +17,8 @@ namespace detail {
 /// A comparison of positions: first * position along `axis` + offset (is equal to, less than, at most) second
 /// * position along `other`. A side without an axis is a number.
 struct position_condition {
-  enum relations : unsigned char { none, equal, less, less_equal };
-  relations relation = none;
+  enum relations : unsigned char { always, equal, less, less_equal };
+  relations relation = always;
   int axis = -1, other = -1;
   std::int64_t first = 0, second = 0, offset = 0;
   friend constexpr bool operator==(position_condition const&, position_condition const&) = default;

@@ -189,16 +189,16 @@ inline namespace COTANGENT_ABI {
 /// Refuses: a position without an argument; integer arguments and outputs; more than 8 axes.
 /// Cost: the values once, and a tangent for each element of the arguments.
 /// Checked: tests/static/jacobians.cpp, tests/runtime/jacobians.cpp.
-template <int... I, class F> constexpr auto jacfwd(F f) { return detail::jacobian_of<jacobian_mode::forward, I...>(f); }
+template <int... I, class F> constexpr auto jacfwd(F f) { return detail::jacobian_of<detail::jacobian_mode::forward, I...>(f); }
 
 /// The Jacobian like `jacfwd`, by reverse mode: the cotangents of all unit vectors, as one batch.
 ///
 /// Cost: the values once, and a gradient for each element of the outputs.
-template <int... I, class F> constexpr auto jacrev(F f) { return detail::jacobian_of<jacobian_mode::reverse, I...>(f); }
+template <int... I, class F> constexpr auto jacrev(F f) { return detail::jacobian_of<detail::jacobian_mode::reverse, I...>(f); }
 
 /// The Jacobian by the cheaper of both: `jacfwd` if the arguments have at most 1.5 times as many elements as the outputs,
 /// else `jacrev`. A named extent counts as 1,000.
-template <int... I, class F> constexpr auto jacobian(F f) { return detail::jacobian_of<jacobian_mode::by_size, I...>(f); }
+template <int... I, class F> constexpr auto jacobian(F f) { return detail::jacobian_of<detail::jacobian_mode::by_size, I...>(f); }
 
 /// The Hessian of a function that returns a scalar: the Jacobian of its gradient, forward over reverse.
 ///

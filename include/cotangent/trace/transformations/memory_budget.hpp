@@ -128,7 +128,7 @@ struct program<detail::memory_budget_function<F, Bytes>, Args...>
               typename detail::stages<detail::memory_budget_function<F, Bytes>, Args...>::simplified, Bytes>::type,
           Args...> {
   /// The predicted cost of a run, by the model that chose the recomputed values.
-  static constexpr run_prediction predicted = detail::budgeted_program_graph<
+  static constexpr detail::run_prediction predicted = detail::budgeted_program_graph<
       typename detail::stages<detail::memory_budget_function<F, Bytes>, Args...>::simplified, Bytes>::predicted;
 };
 template <class F, std::int64_t Bytes, class... Args>

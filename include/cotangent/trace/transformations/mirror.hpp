@@ -94,7 +94,7 @@ template <bool (*May)(node const&)> struct mirrored_program_graph<refused, May> 
 
 inline namespace COTANGENT_ABI {
 
-template <class F, bool (*May)(node const&), class... Args>
+template <class F, bool (*May)(extend::node const&), class... Args>
 struct program<detail::mirror_function<F, May>, Args...>
     : detail::program_of<
           detail::mirror_function<F, May>,
@@ -102,13 +102,13 @@ struct program<detail::mirror_function<F, May>, Args...>
               typename detail::stages<detail::mirror_function<F, May>, Args...>::simplified, May>::type,
           Args...> {
   /// The predicted cost of a run, by the model that compares candidates.
-  static constexpr run_prediction predicted = detail::mirrored_program_graph<
+  static constexpr detail::run_prediction predicted = detail::mirrored_program_graph<
       typename detail::stages<detail::mirror_function<F, May>, Args...>::simplified, May>::predicted;
 };
-template <class F, bool (*May)(node const&), class... Args>
+template <class F, bool (*May)(extend::node const&), class... Args>
 struct program<detail::compiled_function<detail::mirror_function<F, May>>, Args...>
     : program<detail::mirror_function<F, May>, Args...> {};
-template <class F, bool (*May)(node const&), class... Args>
+template <class F, bool (*May)(extend::node const&), class... Args>
 struct program<detail::exact_function<detail::mirror_function<F, May>>, Args...>
     : program<detail::mirror_function<detail::exact_function<F>, May>, Args...> {};
 
@@ -120,7 +120,7 @@ struct program<detail::exact_function<detail::mirror_function<F, May>>, Args...>
 /// Refuses: named extents.
 /// Source: the rule of MXNet's gradient pass.
 /// Checked: tests/runtime/memory_budget.cpp.
-template <bool (*May)(node const&) = &is_cheap, class F> constexpr auto mirror(F f) {
+template <bool (*May)(extend::node const&) = &is_cheap, class F> constexpr auto mirror(F f) {
   return detail::mirror_function<F, May>(f);
 }
 

@@ -129,7 +129,7 @@ template <class Pattern, class T> struct sparse_result {
 
     /// All elements, [rows, columns]; in a function, as an expression.
     constexpr tensor<T, extent::of(rows), extent::of(columns)> dense() const
-      requires(argument_type<Tensor<T>>)
+      requires(detail::argument_type<Tensor<T>>)
     {
       tensor<T, extent::of(rows), extent::of(columns)> whole{};
       for (int k = 0; k < elements; ++k)
@@ -137,7 +137,7 @@ template <class Pattern, class T> struct sparse_result {
       return whole;
     }
     constexpr expr<T, extent::of(rows), extent::of(columns)> dense() const
-      requires(!argument_type<Tensor<T>>)
+      requires(!detail::argument_type<Tensor<T>>)
     {
       using result = expr<T, extent::of(rows), extent::of(columns)>;
       detail::found_builder found;
@@ -146,14 +146,14 @@ template <class Pattern, class T> struct sparse_result {
     }
     /// The product with a vector of the extent `columns`; in a function, as an expression.
     constexpr tensor<T, extent::of(rows)> times(tensor<T, extent::of(columns)> const& x) const
-      requires(argument_type<Tensor<T>>)
+      requires(detail::argument_type<Tensor<T>>)
     {
       tensor<T, extent::of(rows)> y{};
       for (std::size_t k = 0; k < row_indices.size(); ++k) y.data()[row_indices[k]] += values.data()[k] * x.data()[column_indices[k]];
       return y;
     }
     constexpr expr<T, extent::of(rows)> times(expr<T, extent::of(columns)> const& x) const
-      requires(!argument_type<Tensor<T>>)
+      requires(!detail::argument_type<Tensor<T>>)
     {
       detail::found_builder found;
       detail::visit_leaves(values, found);
@@ -162,12 +162,12 @@ template <class Pattern, class T> struct sparse_result {
     }
 
   private:
-    static constexpr symbol placed(builder& b, symbol of) {
+    static constexpr extend::symbol placed(extend::builder& b, extend::symbol of) {
       std::array<std::int64_t, static_cast<std::size_t>(elements)> at{};
       for (std::size_t k = 0; k < at.size(); ++k) at[k] = std::int64_t{row_indices[k]} * columns + column_indices[k];
-      return op::reshape::of(op::place::of(term{&b, of}, std::int64_t{rows} * columns, at.data()), b.shape(dimensions{2, {rows, columns}})).id;
+      return op::reshape::of(op::place::of(term{&b, of}, std::int64_t{rows} * columns, at.data()), b.shape(extend::dimensions{2, {rows, columns}})).id;
     }
-    static constexpr symbol product(builder& b, symbol of, symbol x) {
+    static constexpr extend::symbol product(extend::builder& b, extend::symbol of, extend::symbol x) {
       std::array<std::int64_t, static_cast<std::size_t>(elements)> row{}, column{};
       for (std::size_t k = 0; k < row.size(); ++k) row[k] = row_indices[k], column[k] = column_indices[k];
       return op::place::of(term{&b, of} * op::pick::of({&b, x}, column.data(), elements), rows, row.data()).id;

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The requested values: the outputs for every row. `from[k]` stands for a row of `rows[k]`, which has one more axis in
 /// front, of the extent `size`.
@@ -21,8 +21,6 @@ struct batch_request {
   int output_count = 0;
 };
 
-namespace detail {
-
 /// True if every node from `first` on that has operands can be batched, and is no loop or branch, and uses no views.
 constexpr bool can_batch(graph const& g, int first) {
   for (int i = first; i < g.nodes.size(); ++i) {
@@ -34,8 +32,6 @@ constexpr bool can_batch(graph const& g, int first) {
   }
   return true;
 }
-
-} // namespace detail
 
 /// Appends to `b` the outputs for every row: one symbol each in `result`, with an axis of rows in front; `none` if all rows
 /// are equal. Values that do not depend on a `from` are shared by all rows. Failures are recorded in the builder.
@@ -73,6 +69,6 @@ constexpr void batch(builder& b, batch_request const& r, symbol* result) {
   for (int k = 0; k < r.output_count; ++k) result[k] = sweep.rows(r.outputs[k]);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -10,8 +10,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 /// A symbol of this shape that `batch` replaces: nothing reads it afterwards.
 constexpr symbol row_like(builder& b, element type, std::int32_t shape) {
@@ -211,7 +210,6 @@ private:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The elements of a sparse Jacobian: its pattern as in `sparsity`, by pointers.
 struct compressed_request {
@@ -57,6 +57,6 @@ constexpr symbol compressed_jacobian(builder& b, compressed_request const& r) {
   return extend::convert(op::pick::of(flat, at.data(), at.size()), type).id;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,7 +8,7 @@
 
 // The elements of one value that each element of another one depends on, as boxes in which both positions are affine.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// A group of elements: those at first + step i along each axis, i < count; each depends on the elements base + stride i + (sum of
 /// free_stride j) of the input, counted in row-major order, for all j < free_count.
@@ -51,8 +51,6 @@ struct dependence {
   }
 };
 
-namespace detail {
-
 /// The i for which 0 <= a + b i < n, and 0 <= i < count: `count` of them, from `first` on.
 struct index_range {
   std::int64_t first = 0, count = 0;
@@ -71,7 +69,6 @@ struct index_range {
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -5,7 +5,7 @@
 #include <cotangent/graph/order.hpp>
 #include <cotangent/graph/window_index.hpp>
 #include <cotangent/transform/batch/constant_numbers.hpp>
-#include <cotangent/transform/batch/dependence.hpp>
+#include <cotangent/transform/batch/dependence_groups.hpp>
 
 #include <cstdint>
 
@@ -25,9 +25,7 @@ class dependences {
   known_numbers const* known_;
 
 public:
-  static constexpr int usual = 64; // enough for formulas; more is slow in constant evaluations
-
-  constexpr dependences(graph_view const& g, symbol output, symbol wrt, int most = usual, known_numbers const* known = nullptr)
+  constexpr dependences(graph_view const& g, symbol output, symbol wrt, int most = usual_groups, known_numbers const* known = nullptr)
       : g_(g), of_(g.tensor_count), readers_(g.tensor_count), output_(output), inputs_(elements(g.shape(wrt))), most_(most), known_(known) {
     dependence own;
     dimensions const& d = g.shape(wrt);
@@ -68,19 +66,10 @@ private:
     if (d.is_empty()) return;
     for (int a = 0; a < shape.rank; ++a)
       if (d.count[a] == 0) return;
-    if (to.size() <= usual)
+    if (to.size() <= usual_groups)
       for (dependence const& other : to)
         if (other == d) return;
     to.push(d);
-  }
-  /// Drops groups that occur twice.
-  static constexpr void unite(array<dependence>& all) {
-    if (all.size() <= usual) return;
-    detail::sort(all.data(), all.size(), [](dependence const& x, dependence const& y) { return x.precedes(y); });
-    int n = 1;
-    for (int k = 1; k < all.size(); ++k)
-      if (!(all[k] == all[n - 1])) all[n++] = all[k];
-    all.resize(n);
   }
   /// Every element depends on every input.
   constexpr void dense(symbol y) {
@@ -115,6 +104,7 @@ private:
       for (dependence const& d : of_[g_.operand(n, k)])
         known = known && moved(n, k, g_.shape(g_.operand(n, k)), g_.shape(y), d, found);
       unite(found);
+      if (known) coarsen(found, g_.shape(y));
       known = known && found.size() <= most_;
     }
     if (known) of_[y] = found;
@@ -185,14 +175,6 @@ private:
   }
   static constexpr void clear(dependence& d, int rank) {
     for (int a = rank; a < max_rank; ++a) d.set(a, 0, 0, 0, 0);
-  }
-  /// An axis that every element of the result reads. False if there are too many.
-  static constexpr bool release(dependence& d, std::int64_t count, std::int64_t stride) {
-    if (count <= 1 || stride == 0) return true;
-    if (d.free == dependence::most_free) return false;
-    d.free_count[d.free] = count;
-    d.free_stride[d.free++] = stride;
-    return true;
   }
   /// Drops positions outside of the axis.
   static constexpr void crop(dependence& d, int a, std::int64_t size) {

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 enum class jacobian_mode : unsigned char { forward, reverse, by_size };
 
@@ -20,8 +20,6 @@ struct jacobian_request {
   int wrt_count = 0;
   jacobian_mode mode = jacobian_mode::by_size;
 };
-
-namespace detail {
 
 /// Computes the values once, and then the tangents of all unit vectors, or the cotangents, as rows of one batch.
 class jacobian_sweep {
@@ -144,8 +142,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// Appends to `b` the Jacobian of each output with respect to each `wrt`, those of the first output first: the axes of the
 /// output, then those of the `wrt`, whose element type it has. Precondition: there are at most 8 axes. Failures are recorded in the builder.
 ///
@@ -159,6 +155,6 @@ constexpr void jacobian(builder& b, jacobian_request const& r, symbol* result) {
 /// Cost: the tangents along all unit vectors, as one batch; the Jacobian is not stored.
 constexpr void jacobian_diagonal(builder& b, jacobian_request const& r, symbol* result) { detail::jacobian_sweep(b, r).diagonal(result); }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -10,7 +10,7 @@
 // rows: the numbers of columns of all elements, by rows and in ascending order within each, and where each row starts. Every step is
 // a function of its own, for a constant evaluation of its own.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Calls `visit(row, column)` for the elements of a group of a value of this shape.
 template <class Visit> constexpr void visit_elements(dependence const& d, dimensions const& shape, Visit visit) {
@@ -128,6 +128,6 @@ constexpr int longest_row(std::int32_t const* row_starts, int rows) {
   return most;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

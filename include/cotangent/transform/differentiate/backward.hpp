@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Appends to `b` the gradients of the outputs, weighted by the seeds, with respect to each `wrt`: one symbol
 /// each in `result`, in the current region. Each `wrt` belongs to this region or, in a body under construction, all to one
@@ -61,6 +61,11 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   }
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
+
+namespace cotangent::extend {
+using detail::gradient;
+using detail::gradient_request;
+} // namespace cotangent::extend
 
 #endif

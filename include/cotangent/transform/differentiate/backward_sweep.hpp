@@ -19,13 +19,13 @@
 // a body goes to a region of its own.
 
 namespace cotangent {
-
 /// The action for a `wrt` that no output depends on.
 enum class unreachable : unsigned char { zeros, error };
+} // namespace cotangent
 
-namespace detail {
+namespace cotangent::detail {
+
 struct sweep_scope;
-}
 struct gradient_request;
 
 /// Replaces the sweep over the current region: `run` takes the same arguments and writes the results, `none`
@@ -53,8 +53,6 @@ struct gradient_request {
   gradient_walk walk = {};
   std::int32_t masks_from = none; // the first node of the masks that seeds have, if any
 };
-
-namespace detail {
 
 /// Reads of a region under construction from another region: for each value the symbol for it here.
 /// Loop-invariant cheap values are emitted again instead.
@@ -360,7 +358,6 @@ private:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

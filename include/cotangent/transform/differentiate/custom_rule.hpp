@@ -12,7 +12,7 @@
 // into the region of the function's value. A derivative copies the nodes of the rule with the placeholders replaced. Where no
 // derivative is needed, the nodes of the rule are dead.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The positions of operands of a value with rules of its own. Attributes: the number of arguments, and whether there is a rule of
 /// forward mode, and one of reverse mode.
@@ -35,14 +35,16 @@ struct custom_layout {
   constexpr int cotangent(int k) const noexcept { return value() + 2 + k; } // of argument k
 };
 
-namespace op {
+} // namespace cotangent::detail
+
+namespace cotangent::op {
 
 /// Operand 0, with a rule for its derivatives: see `custom_layout`. The values of the other operands are not read.
 struct custom : extend::primitive<operation_kind::identity, -1> {
   static constexpr char const* name = "custom";
   static constexpr void infer(inference& r) { r.like(0); }
   static constexpr void batch(batch_rule& r) {
-    array<symbol> all;
+    detail::array<extend::symbol> all;
     for (int k = 0; k < r.operand_count(); ++k) all.push(r.every(k).id);
     std::int64_t const attributes[3]{r.attribute(0), r.attribute(1), r.attribute(2)};
     r.give({&r.b, r.b.push(info_of<custom>(), all.data(), all.size(), attributes, 3, r.b.place)});
@@ -56,9 +58,9 @@ struct placeholder : extend::primitive<operation_kind::identity, -1> {
   static constexpr void infer(inference& r) { r.like(0); }
 };
 
-} // namespace op
+} // namespace cotangent::op
 
-namespace detail {
+namespace cotangent::detail {
 
 /// Copies the nodes before `end` that depend on placeholders of the rule of node `at`, into the region in which nodes go now. `Outside` gives the symbol there
 /// of a value that does not depend on them.
@@ -145,7 +147,6 @@ private:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Appends to `b` the tangents of the outputs, given those of each `wrt` in `seeds` (`none`: zero): one
 /// symbol each in `result`, `none` if the tangent is always zero. Only nodes on a path from a `wrt` with a
@@ -40,6 +40,10 @@ constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int 
     b.reorder(order_of(b.get()).nodes);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
+
+namespace cotangent::extend {
+using detail::tangents;
+} // namespace cotangent::extend
 
 #endif

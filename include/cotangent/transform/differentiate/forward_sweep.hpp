@@ -12,7 +12,7 @@
 
 // The sweep of forward mode over the nodes of one region. Tangents belong to the region of their symbol.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The requested tangents: of the outputs, given those of each `wrt` (`none`: zero).
 struct tangent_request {
@@ -22,8 +22,6 @@ struct tangent_request {
   symbol const* outputs = nullptr; // none if there is nothing to compute
   int output_count = 0;
 };
-
-namespace detail {
 
 struct forward_scope {
   builder& b;
@@ -191,7 +189,6 @@ private:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

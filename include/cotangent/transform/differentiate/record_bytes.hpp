@@ -9,15 +9,13 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The bytes that the loops of a graph record for their reverse sweeps.
 struct record_size {
   std::int64_t bytes = 0; // of loops with a known number of iterations, or a known bound
   bool known = true;      // all loops have one
 };
-
-namespace detail {
 
 /// The number of iterations of a loop, if its limit and start are constants; else -1.
 constexpr std::int64_t counted_trips(graph_view const& g, node const& n) {
@@ -150,8 +148,6 @@ constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
   return {capped_sum(capped_sum(sequence_bytes, entries), capped_product(trips, inside.bytes)), inside.known};
 }
 
-} // namespace detail
-
 /// The bytes that the loops of a graph record, if their bounds are known: the size of the tape without
 /// rounding.
 ///
@@ -162,6 +158,6 @@ constexpr record_size record_bytes(graph_view const& g) {
   return detail::record_measure(g).result();
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

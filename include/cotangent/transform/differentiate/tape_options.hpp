@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The storage of a rerunning loop for the values it restarts from.
 enum class checkpoints : unsigned char {
@@ -24,8 +24,6 @@ struct tape_options {
   checkpoints schedule = checkpoints::automatic;
   bool in_place = true; // true: a loop may become a loop over its parts, which reorders nodes
 };
-
-namespace detail {
 
 /// The bytes of a sequence besides its entries.
 inline constexpr std::int64_t sequence_bytes = 384;
@@ -74,7 +72,6 @@ struct tape_plan {
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace cotangent {
-
-namespace detail {
+namespace cotangent::detail {
 
 /// An estimate of the peak memory, if the nodes run in their order and each value is live from its node to its last reader.
 /// Views and inputs cost nothing. An extent without a number counts as 64, and so does an unknown number of iterations. A loop
@@ -210,8 +208,6 @@ struct estimated_bytes {
   constexpr double operator()(graph_view const& g) const { return byte_count(g).most(); }
 };
 
-} // namespace detail
-
 /// The same graph, in which gradients of blocks (`node_flags::block`, set by `ct::checkpoint`) read rematerialized values. These
 /// are computed when the cotangents of the block are available, so the forward pass frees values that only gradients read.
 /// Results of a block are kept. Only nodes are copied whose results a gradient reads, and nodes that these depend on.
@@ -257,6 +253,6 @@ constexpr graph recompute_blocks(graph_view const& before, bool always = false, 
   return static_cast<graph&&>(best.made);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The predicted cost of a run. Seconds are those of a model of operations and bytes, good for comparisons.
 struct run_prediction {
@@ -25,8 +25,6 @@ struct budgeted_graph {
   bool fits = false;
   run_prediction predicted; // of the smallest program found, if none fits
 };
-
-namespace detail {
 
 template <class Measure> class memory_budget_search {
   graph_view const& g_;
@@ -108,8 +106,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// The cheapest program found that needs at most `budget` bytes, as measured by `measure`. A model chooses
 /// the values to store and to recompute, and its limit moves until the layout fits. The graph must be final:
 /// no rewrites follow. `may(node)`: true if it may be recomputed; null: all may.
@@ -123,6 +119,6 @@ constexpr budgeted_graph within_budget(graph_view const& g, std::int64_t budget,
   return static_cast<budgeted_graph&&>(detail::memory_budget_search<Measure>(g, budget, measure, may).best);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -10,7 +10,7 @@
 // The choice between storing and recomputing values as an abstract problem: only sizes, costs and reads of a
 // computation remain.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// Values in the order of computation. Operands precede their readers; values in the caller's memory are
 /// excluded.
@@ -49,8 +49,6 @@ struct memory_schedule {
   constexpr explicit operator bool() const noexcept { return peak >= 0; }
 };
 
-namespace detail {
-
 /// The end of each step's value, and the live bytes during each step.
 struct step_lifetimes {
   array<std::int32_t> last;     // by step: the last reader of its value, itself if there is none
@@ -88,8 +86,6 @@ struct step_lifetimes {
     }
   }
 };
-
-} // namespace detail
 
 /// The cost and the peak of a schedule.
 constexpr memory_schedule measured(memory_problem const& p, array<std::int32_t> steps) {
@@ -131,6 +127,6 @@ constexpr std::int64_t memory_bound(memory_problem const& p) {
   return most;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 /// Computes the values in order. If memory is short, it evicts values that are cheap to recompute for their
 /// bytes and not read for long, and recomputes them when they are read. The rules weigh the three
@@ -235,8 +234,6 @@ inline constexpr int most_exact_values_constant = 12, most_exact_ways_constant =
                      most_chain_stages = 8;
 inline constexpr std::int64_t chain_work_constant = 10000;
 
-} // namespace detail
-
 /// The cheapest schedule found with a peak of at most `limit`; none if none was found. Exact for 14 values,
 /// and for chains of up to 96 links (among schedules that hold a value until its reader has run). One
 /// constant evaluation stops at 12 and 16. (A static program has several: for 64 equal links, or 28 of any
@@ -286,6 +283,6 @@ constexpr memory_schedule smallest_schedule(memory_problem const& p) {
   return best;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

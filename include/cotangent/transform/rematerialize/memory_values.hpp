@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The model of operations' costs, in seconds. Only ratios matter.
 struct cost_model {
@@ -16,8 +16,6 @@ struct cost_model {
   double product = 2.5e-11; // an addition or a multiplication inside a matrix product or a convolution
   double byte = 2.5e-11;    // read or written
 };
-
-namespace detail {
 
 /// The nodes of a graph as values of a memory problem. Elementwise nodes that are fused with their reader are
 /// one value with it; free nodes (constants, views) are no values.
@@ -257,7 +255,6 @@ private:
   }
 };
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -12,7 +12,7 @@
 
 // Mirroring: chooses the cheap values that are rematerialized for gradients without a memory budget.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// A memory problem with further properties that the rule of mirroring reads.
 struct mirror_problem {
@@ -38,8 +38,6 @@ struct mirror_problem {
     return v;
   }
 };
-
-namespace detail {
 
 /// The rule: at first all permitted values are rematerialized. A value whose operands are all kept forms a set with the values
 /// that read the same operands. The set is kept if operands without other readers free at least as many bytes as its results
@@ -178,8 +176,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// The values that the rule of mirroring rematerializes, if a late value or another of them reads them.
 constexpr array<char> mirrored_values(mirror_problem const& m) {
   detail::mirror_rule const rule(m);
@@ -188,8 +184,6 @@ constexpr array<char> mirrored_values(mirror_problem const& m) {
   for (int v = 0; v < m.values.size(); ++v) copied[v] = s.copies(v);
   return copied;
 }
-
-namespace detail {
 
 /// The number of rematerialized values.
 constexpr std::int64_t again_count(memory_schedule const& s, memory_problem const& p) {
@@ -265,15 +259,19 @@ constexpr mirror_problem mirror_problem_of(graph_view const& g, memory_values co
   return m;
 }
 
-} // namespace detail
+} // namespace cotangent::detail
 
+namespace cotangent {
 /// True if mirroring rematerializes the node by default: elementwise operations except random numbers.
-constexpr bool is_cheap(node const& n) noexcept {
+constexpr bool is_cheap(extend::node const& n) noexcept {
   for (operation const* const random : {info_of<op::random24>(), info_of<op::random53>(),
                                         info_of<op::second_random24>(), info_of<op::second_random53>()})
     if (n.op == random) return false;
   return n.op->kind == operation_kind::elementwise;
 }
+} // namespace cotangent
+
+namespace cotangent::detail {
 
 /// The graph in which gradients rematerialize some values with `may(node)`: those of the rule of mirroring, or of a schedule
 /// that takes less memory and no more work. The graph is unchanged if `measure` finds no smaller program.
@@ -303,6 +301,6 @@ constexpr budgeted_graph mirrored(graph_view const& g, bool (*may)(node const&),
   return best;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

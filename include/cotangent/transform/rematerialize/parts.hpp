@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The function with its saved values: from the inputs and shared values to the outputs and the saved values.
 constexpr graph forward_part(joint_graph const& j, array<saved_value> const& saved) {
@@ -73,6 +73,6 @@ constexpr gradient_needs needs_of(joint_graph const& j, array<saved_value> const
   return n;
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

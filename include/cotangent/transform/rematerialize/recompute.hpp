@@ -7,8 +7,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
-namespace detail {
+namespace cotangent::detail {
 
 /// A graph whose nodes run in the order of a schedule, with a copy of a node for each further run. A copy reads its operands
 /// through `op::after`, so it runs after the preceding steps of the schedule. It never merges with the original.
@@ -182,8 +181,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// The graph whose values are computed in the order of a schedule, some of them again: as late as the schedule has it, and
 /// with equal bits.
 constexpr graph recomputed(graph_view const& g, detail::memory_nodes const& values,
@@ -191,6 +188,6 @@ constexpr graph recomputed(graph_view const& g, detail::memory_nodes const& valu
   return static_cast<graph&&>(detail::recomputing(g, values, s.steps).result());
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -12,7 +12,7 @@
 
 // Chooses the values that a function saves for its gradient, in the fewest bytes.
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// A graph that computes a function and its gradient. Its inputs are those of the function, then the
 /// cotangents, then values that both parts share without saving; its outputs those of the function, then the
@@ -40,8 +40,6 @@ struct saved_value {
   /// The bytes of this many elements.
   constexpr std::int64_t bytes(std::int64_t elements) const noexcept { return (elements * bits + 7) / 8; }
 };
-
-namespace detail {
 
 /// The largest possible element of an integer or a mask, if known and none is negative; else -1.
 constexpr std::int64_t largest_value(graph_view const& g, symbol t, int hops = 12) {
@@ -368,8 +366,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// Chooses the values that a function saves for its gradient: the fewest bytes from which cheap operations
 /// restore everything that the gradient reads. Functions such as sin are cheap for large tensors only, where saved bytes leave
 /// the caches. A computed value that is smaller than its operands is saved instead of them, masks as bits, integers of a known range as narrow ones. Matrix products, convolutions
@@ -384,6 +380,6 @@ constexpr array<saved_value> choose_saved(joint_graph const& j, saving_options c
   return values.choose(std::is_constant_evaluated() && values.size() > 600);
 }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -8,12 +8,10 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// True if a sub-graph runs as straight-line code once the functions of whole tensors that have a formula are replaced by it.
 using straight_test = bool (*)(graph_view const&, std::int32_t region);
-
-namespace detail {
 
 /// The sub-graphs whose nodes are replaced by formulas.
 class regions_with_formulas {
@@ -60,7 +58,6 @@ constexpr built expanded(graph_view const& g, straight_test is_straight) {
   return {static_cast<graph&&>(b.edit()), b.failed()};
 }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

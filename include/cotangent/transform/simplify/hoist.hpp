@@ -9,9 +9,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
-
-namespace detail {
+namespace cotangent::detail {
 
 class hoisting : hoist_values {
   region_nodes nodes_;
@@ -362,8 +360,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// Loop-invariant code motion and common subexpression elimination across sub-graphs. A loop-invariant value is computed before
 /// its loop if it is expensive and defined for all operands. A value that equals one outside of its loop or branch is that
 /// value; equal captures, equal loops and equal choices are merged. A loop that never runs is eliminated, and a branch with a
@@ -377,6 +373,6 @@ private:
 /// Checked: tests/runtime/hoist.cpp, tests/runtime/late_products.cpp, tests/runtime/control_interpreter.cpp.
 constexpr graph hoist(graph_view const& g, bool sums_later = true) { return detail::hoisting(g, sums_later).take(); }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
-
-namespace detail {
+namespace cotangent::detail {
 
 /// Copies live nodes and values. Loops and branches carry, capture and return only live values.
 class pruning {
@@ -206,8 +204,6 @@ constexpr bool knows_regions(graph_view const& g) {
   return true;
 }
 
-} // namespace detail
-
 /// Dead code elimination: removes dead nodes, and dead carried values, captures, sequences and results of loops and branches. A
 /// carried value that the loop does not change becomes a capture. Inputs and outputs keep their number and order. Loops and
 /// branches must run all sub-graphs.
@@ -216,6 +212,6 @@ constexpr bool knows_regions(graph_view const& g) {
 /// Checked: tests/static/control_structure.cpp, tests/runtime/control.cpp.
 constexpr graph prune(graph_view const& g) { return detail::pruning(g).take(); }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace cotangent {
+namespace cotangent::detail {
 
 /// The options of simplify() (transform/pipeline.hpp).
 struct simplify_options {
@@ -29,8 +29,6 @@ struct simplify_options {
     return o;
   }
 };
-
-namespace detail {
 
 class simplifier {
   rewriting r_;
@@ -222,7 +220,6 @@ constexpr graph compacted(graph_view const& g, simplify_options const& o) {
   return compaction(g, {o.rewrite && o.fuse_multiply_add, o.rewrite && o.accumulate_rows}, readers::any_view(g)).take();
 }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -10,8 +10,8 @@
 
 // Executes elementwise nodes over one shape: tile by tile; within a tile, pass by pass or block by block.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 inline void run_block(program_data const& p, segment const& s, char* const* memory) noexcept {
@@ -204,7 +204,7 @@ inline void run_fill_step(program_data const& p, std::int32_t which, run_context
 }
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -19,9 +19,9 @@
 // `evaluate`. (A descriptor cannot hold its kernels: it is one object for the whole program, and kernels depend on the
 // flags of the translation unit.)
 
-namespace cotangent {
+namespace cotangent::detail {
 
-namespace detail::interpret {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// A kernel that leaves its result in registers, and a variant that also stores it, if there is one.
@@ -194,7 +194,7 @@ struct kernel_sets {
   int count = 0;
 };
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -11,9 +11,9 @@
 // The kernels that an interpreter has, by need: those of `basic_operations`, which any function, adjoint or pass may emit; those
 // that the functions of a graph bring as they are called; those of images and of separate.hpp, in programs with these headers.
 
-namespace cotangent {
+namespace cotangent::detail {
 
-namespace detail::interpret {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// The kernels of `image_operations`, which are long to compile: defined where images.hpp is included, and in the program if
@@ -294,7 +294,7 @@ inline void reduce_each_column(void* result, void const* operand, kernels::reduc
 }
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

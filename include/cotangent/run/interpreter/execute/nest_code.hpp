@@ -9,8 +9,8 @@
 
 // The executable form of a nest of a plan: rows of lanes, in stages that each end in reductions of rows.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// A value of each row, repeated for every element of the row.
@@ -57,7 +57,7 @@ struct nest_code {
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

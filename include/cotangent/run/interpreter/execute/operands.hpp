@@ -10,8 +10,8 @@
 
 // Addresses that are open until a run, and the state of a run.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// An address relative to a base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
@@ -56,7 +56,7 @@ struct run_context {
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

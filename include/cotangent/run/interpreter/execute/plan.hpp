@@ -16,8 +16,8 @@ namespace cotangent {
 /// The owners of an interpreter's inputs and outputs.
 struct interpreter_memory {
   bool results_apart = false; // no output aliases an input unless it `may_replace` it, which saves copies
-  array<bool> own_inputs{}, own_outputs{}; // those in the workspace; empty: none
-  array<std::int32_t> updates{};       // by output: the input that it replaces, or none
+  detail::array<bool> own_inputs{}, own_outputs{}; // those in the workspace; empty: none
+  detail::array<std::int32_t> updates{};       // by output: the input that it replaces, or none
   bool in_order = false;               // in the graph's order, even if another needs less memory
   bool from_plan = false; // by the plan of static programs wherever possible, not only where that is faster
   std::int64_t tile_bytes = 256 * 1024;    // the most that slots of a fused step take; at least 64 elements each

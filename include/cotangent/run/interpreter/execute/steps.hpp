@@ -18,8 +18,8 @@
 // The executable form of an interpreter's program: a list of steps in which only the addresses of workspace,
 // arguments and results are open.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// One step: its function, and the index of its data.
@@ -345,7 +345,7 @@ struct step_table {
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -10,8 +10,8 @@
 
 // Segments for the kernels on three blocks: a value with a near use stays in one of the blocks.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 template <class Units> class block_emit : protected segment_parts<Units> {
@@ -256,7 +256,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

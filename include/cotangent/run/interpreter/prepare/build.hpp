@@ -11,17 +11,17 @@
 // Translates a graph, with the sizes of its extents, to units of work: views become strides, and elementwise
 // nodes over one shape are fused into one step.
 
-namespace cotangent {
-
-namespace refusals {
+namespace cotangent::refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL_OF(interpreter_results, allowed, "cotangent: interpreter: an operation other than a loop or a branch must have one result")
 COTANGENT_REFUSAL_OF(interpreter_operation, allowed, "cotangent: interpreter: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(interpreter_sizes, allowed, "cotangent: interpreter: every extent of the graph must have a size when it is prepared")
 // clang-format on
-} // namespace refusals
+} // namespace cotangent::refusals
 
-namespace detail::interpret {
+namespace cotangent::detail {
+
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// (Templates, like all of the preparation, so that a program without an interpreter does not compile them.)
@@ -380,7 +380,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -11,8 +11,8 @@
 
 // Emits planned steps as executable ones: addresses, kernels, tiles.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 template <class Build, class Regions> class interpreter_emit {
@@ -253,7 +253,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

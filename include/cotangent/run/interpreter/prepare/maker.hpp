@@ -13,9 +13,9 @@
 
 // Translates the regions of a graph to the code that the interpreter runs.
 
-namespace cotangent {
+namespace cotangent::detail {
 
-namespace detail::interpret {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 template <class F, class D, class I, class L, class B, class H> step_table steps_for() noexcept {
@@ -284,7 +284,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

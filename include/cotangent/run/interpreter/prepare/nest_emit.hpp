@@ -10,8 +10,8 @@
 
 // Translates the nests of a plan to tiles of rows and lanes, in the plan's order of every sum.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 class nest_emit {
@@ -339,7 +339,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

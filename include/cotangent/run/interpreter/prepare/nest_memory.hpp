@@ -10,8 +10,8 @@
 
 // A nest of a plan at run time: its tiles, and the locations of its loads and stores.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// The locations of a plan's buffers, and the sizes of the nest that is emitted.
@@ -153,7 +153,7 @@ struct nest_memory {
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -8,8 +8,8 @@
 
 // The lanes of one stage of a nest as units: what segments and kernels work on.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// Units of the lanes of one stage, as segments and `emit_units` take them.
@@ -147,7 +147,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -9,8 +9,8 @@
 
 // The values of a nest, of its rows, and its sums: their memory, and the work on them.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// Values that exist once for the nest, or once for each row, and the states of sums.
@@ -207,7 +207,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

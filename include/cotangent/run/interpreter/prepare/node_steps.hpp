@@ -9,8 +9,8 @@
 
 // The steps that are one kernel call each: reductions, matrix products, copies, rows, functions of whole tensors.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// A value in memory.
@@ -183,7 +183,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -10,8 +10,8 @@
 // Prepares a graph from the plan that static programs have, too. For graphs of numbers without views, loops and branches,
 // if some nest has reductions over its rows: the steps of other graphs come from `interpreter_build`.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// A graph of numbers, as `node_steps` takes it.
@@ -387,7 +387,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -8,8 +8,8 @@
 
 // Parts of a segment: its steps, and the memory that they read and write.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// `Units`: those of a step (`tile_units`), or of a stage of a nest (`nest_units`).
@@ -110,7 +110,7 @@ protected:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -10,8 +10,8 @@
 // that the next one reads. A result is stored only if a later unit reads it. With kernels on three blocks, a
 // value with a near use stays in one of them.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 template <class Units> class segment_emit : block_emit<Units> {
@@ -173,7 +173,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

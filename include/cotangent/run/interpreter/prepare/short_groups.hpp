@@ -11,8 +11,8 @@
 // and from whole packs, which takes longer than the arithmetic on a few elements. All operands are loaded before any result
 // is stored, so results may lie on operands.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 template <class Build> class short_emit {
@@ -291,7 +291,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

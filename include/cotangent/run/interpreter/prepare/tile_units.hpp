@@ -9,8 +9,8 @@
 
 // The units of one step, their operands, and the slots of a tile for their results.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 template <class Build> address address_of(Build const& b, memory_root const& r) noexcept {
@@ -316,7 +316,7 @@ template <class Build> struct tile_units {
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

@@ -9,8 +9,8 @@
 // Translates a step of elementwise nodes to work on tiles that stay in the L1 cache. Operands with another
 // layout are first copied to tile order; values without another reader never leave the tile.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// Frees the slots of operands that unit u reads last: those with elements as large as the result's if `equal`, else the
@@ -174,7 +174,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

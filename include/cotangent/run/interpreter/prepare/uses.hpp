@@ -9,8 +9,8 @@
 
 // The order of units in a segment, and the next use of each value: values with a near use stay in registers.
 
-namespace cotangent {
-namespace detail::interpret {
+namespace cotangent::detail {
+namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// Values by index: units from 0 on, outer operands of the step from -1 down.
@@ -125,7 +125,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail::interpret
-} // namespace cotangent
+} // namespace interpret
+} // namespace cotangent::detail
 
 #endif

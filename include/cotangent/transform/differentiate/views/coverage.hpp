@@ -10,9 +10,7 @@
 // Finds tensors with unassigned elements that are read: those elements are zero, so executions must clear
 // them first. At worst a tensor is cleared needlessly, never the reverse.
 
-namespace cotangent {
-
-namespace detail {
+namespace cotangent::detail {
 
 /// True if these windows together contain every element of another one. Exact for disjoint windows, for boxes
 /// of up to two axes, and for up to 2^24 cells or elements otherwise; beyond that, false.
@@ -193,8 +191,6 @@ private:
   }
 };
 
-} // namespace detail
-
 /// True if every element of a symbol is an input's or assigned by a node.
 constexpr bool covered(graph_view const& g, symbol t) { return detail::coverage(g).covered(t); }
 
@@ -220,6 +216,6 @@ constexpr array<bool> zero_filled(graph_view const& g) {
 }
 constexpr bool zero_filled(graph_view const& g, symbol root) { return zero_filled(g)[root]; }
 
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

@@ -81,7 +81,7 @@ public:
 
   /// The counting part of a term, with the axes of `to`.
   constexpr symbol value(boxed_term const& t, tensor_window const& to) {
-    tensor_window const standing = cotangent::window_of(b_.get(), t.value);
+    tensor_window const standing = detail::window_of(b_.get(), t.value);
     if (t.of == to) return t.value;
     share const all = matched(b_, {t.of, standing}, window_of(grid_, t.own, root_));
     return symbol_for(matched(b_, part_of(all, t.own, t.box, grid_), to));

@@ -17,11 +17,13 @@ namespace cotangent {
 /// of arrival, and appends their sum to the open region. Null: they are added one after another. It is not
 /// called for sequences, whose entries are added.
 struct aggregation {
-  symbol (*sum)(void* with, builder& b, symbol const* contributions, int count) = nullptr;
+  extend::symbol (*sum)(void* with, extend::builder& b, extend::symbol const* contributions, int count) = nullptr;
   void* with = nullptr;
 };
 
-namespace detail {
+} // namespace cotangent
+
+namespace cotangent::detail {
 
 /// The sum of two cotangents of one symbol. Those that `select` masked, in nodes from `made` on, keep their mask.
 /// Cotangents of half precision are added as float; an intermediate sum that is one conversion is read before its rounding.
@@ -157,7 +159,7 @@ inline constexpr std::int64_t most_slices = 16;
 /// The sum of the slices of a cotangent along these axes, each in place. Slices that begin last come first,
 /// so that elements get their terms in the order of the rows.
 constexpr symbol summed_slices(builder& b, tensor_window const& w, symbol value, std::uint32_t along) {
-  tensor_window const from = cotangent::window_of(b.get(), value);
+  tensor_window const from = detail::window_of(b.get(), value);
   std::int64_t index[max_rank]{};
   for (int k = 0; k < w.rank; ++k)
     if ((along >> k & 1u) != 0) index[k] = w.size[k] - 1;
@@ -209,7 +211,7 @@ constexpr symbol scattered(builder& b, tensor_window const& w, symbol value) {
 constexpr symbol mask_of(builder& b, symbol root, array<symbol> const& views) {
   symbol const mask = b.symbol_of(element::boolean, b.tensor(root).shape);
   for (symbol y : views) {
-    tensor_window w = cotangent::window_of(b.get(), y);
+    tensor_window w = detail::window_of(b.get(), y);
     w.root = mask;
     symbol const part = push_view(b, w, sizes_of(w));
     std::int64_t const yes = 1;
@@ -218,7 +220,6 @@ constexpr symbol mask_of(builder& b, symbol root, array<symbol> const& views) {
   return mask;
 }
 
-} // namespace detail
-} // namespace cotangent
+} // namespace cotangent::detail
 
 #endif

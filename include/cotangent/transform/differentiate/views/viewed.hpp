@@ -113,7 +113,7 @@ public:
     std::int32_t const i = slot_[t - low_];
     if (v.index.leaf(i) == none) return; // it is empty
     std::uint32_t repeated = 0;
-    tensor_window const w = without_repeats(cotangent::window_of(b_.get(), t), repeated);
+    tensor_window const w = without_repeats(detail::window_of(b_.get(), t), repeated);
     if (repeated != 0) contribution = extend::sum({&b_, contribution}, repeated).id;
     if (v.slots[i].slides) put(v, v.whole, scattered(b_, w, contribution));
     else put(v, i, contribution);
@@ -123,12 +123,12 @@ public:
   constexpr symbol sum(symbol t) {
     viewed& v = of(t);
     std::int32_t const i = slot_[t - low_];
-    tensor_window const own = cotangent::window_of(b_.get(), t);
+    tensor_window const own = detail::window_of(b_.get(), t);
     std::uint32_t repeated = 0;
     (void)without_repeats(own, repeated);
     symbol const total = sum(v, i);
     if (repeated == 0) return total;
-    tensor_window const from = cotangent::window_of(b_.get(), total);
+    tensor_window const from = detail::window_of(b_.get(), total);
     tensor_window at = from;
     for (int k = 0, j = 0; k < own.rank; ++k) {
       bool const again = (repeated >> k & 1u) != 0;
@@ -147,7 +147,7 @@ public:
     viewed const& v = of(t);
     if (!v.input || b_.tensor(t).producer != none) return total;
     array<symbol> writers;
-    tensor_window const own = cotangent::window_of(b_.get(), t);
+    tensor_window const own = detail::window_of(b_.get(), t);
     v.index.visit(
         v.index.ask(own), [&](std::int32_t c, bool) { return !v.assigned[c]; },
         [&](std::int32_t i) {
@@ -177,7 +177,7 @@ private:
     order.reserve(symbols.size() + 1);
     for (symbol t : symbols) {
       order.push(all.size());
-      all.push(without_repeats(cotangent::window_of(g, t), repeated));
+      all.push(without_repeats(detail::window_of(g, t), repeated));
     }
     order.push(all.size());
     all.push(all_of(v.root, g.shape(v.root)));
@@ -202,7 +202,7 @@ private:
     v.index = window_index(g.shape(v.root), static_cast<array<tensor_window>&&>(windows));
     v.slots.resize(v.index.size());
     for (int i = 0; i < v.index.size(); ++i)
-      v.slots[i].slides = v.index.window(i).known && cotangent::repeats(v.index.window(i));
+      v.slots[i].slides = v.index.window(i).known && detail::repeats(v.index.window(i));
     v.filled.assign(v.index.cells(), 0);
     v.marked.assign(v.index.cells(), false);
     v.assigned.assign(v.index.cells(), false);
