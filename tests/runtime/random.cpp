@@ -78,12 +78,12 @@ TEST_CASE("dropout is repeated by its gradient, and by the same key") {
 
 TEST_CASE("random nodes are merged only if their keys are equal") {
   using namespace ct;
-  builder b;
-  std::int32_t const shape = b.shape(dimensions{1, {9}});
+  extend::builder b;
+  std::int32_t const shape = b.shape(extend::dimensions{1, {9}});
   term const a{&b, b.symbol_of(element::float64, shape)}, key{&b, b.symbol_of(element::int64, 0)};
   auto const drawn = [&] {
     int n = 0;
-    for (node const& i : b.get().nodes) n += i.op == info_of<op::random53>() ? 1 : 0;
+    for (extend::node const& i : b.get().nodes) n += i.op == info_of<op::random53>() ? 1 : 0;
     return n;
   };
   term const once = extend::dropout(a, 0.5, key);

@@ -235,7 +235,7 @@ outcome nested(std::uint64_t seed, int orders, tape_options const& options, std:
   graph simple = simplify(drawn.b.get());
   outcome r;
   r.nodes = -simple.nodes.size();
-  if (marks != 0) simple = recompute_blocks(simple, always);
+  if (marks != 0) simple = detail::recompute_blocks(simple, always);
   r.nodes += simple.nodes.size();
   REQUIRE(verify(simple));
   interpreter const p(simple);

@@ -18,7 +18,7 @@ using namespace view_graph;
 namespace {
 
 /// The outputs of a graph of doubles for these inputs.
-std::vector<std::vector<double>> outputs_of(graph_view const& g, array<reference::values> const& numbers) {
+std::vector<std::vector<double>> outputs_of(extend::graph_view const& g, detail::array<reference::values> const& numbers) {
   std::vector<std::vector<double>> in, out;
   std::vector<double const*> from;
   std::vector<double*> to;
@@ -30,7 +30,7 @@ std::vector<std::vector<double>> outputs_of(graph_view const& g, array<reference
     out.emplace_back(static_cast<std::size_t>(reference::count(g.shape(g.output(k)))));
   for (auto const& x : in) from.push_back(x.data());
   for (auto& y : out) to.push_back(y.data());
-  REQUIRE(evaluate(g, from.data(), to.data()).ok());
+  REQUIRE(detail::evaluate(g, from.data(), to.data()).ok());
   return out;
 }
 
@@ -51,16 +51,16 @@ TEST_CASE("graphs with views have the values and the tangents of equal graphs wi
     all = outputs;
     if (round % 4 == 0 && !wrt.empty()) { // of a gradient
       twin const y = outputs.back(), seed = t.input(t.v.dims(y.viewed));
-      symbol v = none, p = none;
+      extend::symbol v = extend::none, p = extend::none;
       gradient(t.v, {&y.viewed, &seed.viewed, 1, &wrt[0].viewed, 1}, &v);
       gradient(t.p, {&y.plain, &seed.plain, 1, &wrt[0].plain, 1}, &p);
       outputs.push_back({v, p});
       all.push_back(outputs.back());
     }
     t.finish(all);
-    std::vector<symbol> result[2];
+    std::vector<extend::symbol> result[2];
     for (int side = 0; side < 2; ++side) {
-      std::vector<symbol> x, dx, y;
+      std::vector<extend::symbol> x, dx, y;
       auto const one = [side](twin s) { return side == 0 ? s.viewed : s.plain; };
       for (twin s : wrt) x.push_back(one(s));
       for (twin s : seeds) dx.push_back(one(s));
@@ -72,22 +72,22 @@ TEST_CASE("graphs with views have the values and the tangents of equal graphs wi
     REQUIRE(t.v.failed().why == nullptr);
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       twin made{result[0][k], result[1][k]};
-      auto const zero = [](builder& b, symbol like) {
+      auto const zero = [](extend::builder& b, extend::symbol like) {
         return extend::constant(b, element::float64, b.tensor(like).shape, 0).id;
       };
-      moving += made.plain != none;
-      if (made.viewed == none) made.viewed = zero(t.v, outputs[k].viewed);
-      if (made.plain == none) made.plain = zero(t.p, outputs[k].plain);
+      moving += made.plain != extend::none;
+      if (made.viewed == extend::none) made.viewed = zero(t.v, outputs[k].viewed);
+      if (made.plain == extend::none) made.plain = zero(t.p, outputs[k].plain);
       all.push_back(made);
     }
     t.finish(all);
     verification const sound = verify(t.v.get());
     REQUIRE(std::string(sound.text == nullptr ? "" : sound.text) == "");
-    array<reference::values> numbers;
+    detail::array<reference::values> numbers;
     for (twin x : t.inputs) {
       reference::values v;
       for (std::int64_t k = reference::count(t.v.dims(x.viewed)); k > 0; --k)
-        v.push(scalar::of(d.between(-1.5, 1.5)));
+        v.push(extend::scalar::of(d.between(-1.5, 1.5)));
       numbers.push(v);
     }
     auto const a = outputs_of(t.v.get(), numbers), b = outputs_of(t.p.get(), numbers);

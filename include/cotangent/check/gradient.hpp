@@ -252,7 +252,7 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&
 
 template <class F, std::size_t... K, class... Args>
 gradient_check check_copies(check_options o, std::index_sequence<K...>, Args const&... args) {
-  if constexpr (constexpr unfit why = unfit_arguments<F, Args...>(); why != unfit::none) {
+  if constexpr (constexpr unfit why = unfit_arguments<F, Args...>(); why != unfit::nothing) {
     detail::report_unfit<why, F, Args...>();
     return {};
   } else

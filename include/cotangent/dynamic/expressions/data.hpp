@@ -6,6 +6,7 @@
 #include <cotangent/core/memory.hpp>
 #include <cotangent/core/storage.hpp>
 #include <cotangent/core/view.hpp>
+#include <cotangent/dynamic/state/names.hpp>
 #include <cotangent/kernels/strided_copy.hpp>
 #include <cotangent/ops/function.hpp>
 

@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_STATE_REFUSALS_HPP
 
 #include <cotangent/core/refusal.hpp>
+#include <cotangent/dynamic/state/names.hpp>
 
 // Refusals of run-time graphs; those about shapes are next to the operations.
 
@@ -98,10 +99,5 @@ COTANGENT_REFUSAL_OF(eager_set_shape, allowed, "cotangent: set: the new elements
 // clang-format on
 
 } // namespace cotangent::refusals
-
-namespace cotangent::detail {}
-namespace cotangent::dynamic::detail {
-using namespace cotangent::detail;
-} // namespace cotangent::dynamic::detail
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_STATE_SYMBOLIC_COMMAND_HPP
 #define COTANGENT_DYNAMIC_STATE_SYMBOLIC_COMMAND_HPP
 
+#include <cotangent/dynamic/state/names.hpp>
 #include <cotangent/run/interpreter/execute/kernels.hpp>
 
 #include <concepts>

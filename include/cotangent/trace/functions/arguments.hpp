@@ -119,7 +119,7 @@ template <class A> consteval bool is_argument() {
 
 /// The reason that a call has no program. `said`: it was refused before.
 enum class unfit : unsigned char {
-  none,
+  nothing,
   said,
   no_function,
   argument,
@@ -136,7 +136,7 @@ template <class F, class... Args> consteval unfit unfit_arguments() {
   if (!(is_argument<Args>() && ... && true))
     return (tree_has<Args, tree_kind::other> || ... || false) ? unfit::argument : unfit::structure;
   if (!(holds_expressions<Args> || ... || false) && !is_captureless<F>) return unfit::capture;
-  return unfit::none;
+  return unfit::nothing;
 }
 
 template <class F, class Result, int Given> consteval unfit unfit_result() {
@@ -145,7 +145,7 @@ template <class F, class Result, int Given> consteval unfit unfit_result() {
     return parameters >= 0 && parameters != Given ? unfit::parameters : unfit::kinds;
   } else if constexpr (std::is_void_v<Result>) return unfit::result;
   else if constexpr (tree_has<Result, tree_kind::refusal>) return unfit::said;
-  else return is_result<Result>() ? unfit::none : unfit::result;
+  else return is_result<Result>() ? unfit::nothing : unfit::result;
 }
 
 /// The first part of a tree that looks like memory but does not tell how its elements lie; or void.

@@ -54,7 +54,7 @@ template <class Values, unfit Why, class Branch> struct unfit_branch {
 };
 template <class Values, class First, class... Rest>
 struct unfit_among<Values, First, Rest...>
-    : std::conditional_t<body_result<First, Values>::why == unfit::none, unfit_among<Values, Rest...>,
+    : std::conditional_t<body_result<First, Values>::why == unfit::nothing, unfit_among<Values, Rest...>,
                          unfit_branch<Values, body_result<First, Values>::why, First>> {};
 
 /// The types of a branch with such values: of the results, and of the first misfits among them and the values passed through.

@@ -50,7 +50,7 @@ template <class Self> class transformation {
   // Runs, given the `Result` of the user's function.
   template <class Result, class... Args> static COTANGENT_CHECKED_CALL auto run(Args const&... args) {
     constexpr unfit why = unfit_result<typename Self::function, Result, sizeof...(Args)>();
-    if constexpr (why != unfit::none) {
+    if constexpr (why != unfit::nothing) {
       detail::report_unfit<why, typename Self::function, Args...>();
       return typename Self::template refused_result<Result, Args...>();
     } else if constexpr (Self::template refuses<Result, Args...>()) {
@@ -79,7 +79,7 @@ public:
   COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
     using F = typename Self::function;
     if constexpr (Self::template is_open<Args...>) return static_cast<Self const&>(*this).call_open(args...);
-    else if constexpr (constexpr unfit arguments = unfit_arguments<F, Args...>(); arguments != unfit::none) {
+    else if constexpr (constexpr unfit arguments = unfit_arguments<F, Args...>(); arguments != unfit::nothing) {
       detail::report_unfit<arguments, F, Args...>();
       return typename Self::template refused_result<refused, Args...>();
     } else if constexpr ((has_anonymous<Args> || ...))
@@ -101,14 +101,14 @@ public:
     } else if constexpr (std::is_same_v<F, Self>)
       return static_cast<Self const&>(*this).trace(as_traced(args)...);
     else if constexpr (constexpr unfit of_arguments = unfit_arguments<F, traced_argument<Args>...>();
-                       of_arguments != unfit::none) {
+                       of_arguments != unfit::nothing) {
       detail::report_unfit<of_arguments, F, Args...>();
       return typename Self::template refused_expressions<refused>();
     } else {
       using result =
           decltype(std::declval<callable<F> const&>()(std::declval<traced_argument<Args> const&>()...));
       constexpr unfit of_result = unfit_result<F, result, sizeof...(Args)>();
-      if constexpr (of_result != unfit::none) {
+      if constexpr (of_result != unfit::nothing) {
         detail::report_unfit<of_result, F, Args...>();
         return typename Self::template refused_expressions<result>();
       } else if constexpr (Self::template refuses<result, traced_argument<Args>...>()) {
@@ -134,7 +134,7 @@ private:
     else {
       using result = result_of_call<F, X...>;
       constexpr unfit why = unfit_result<F, result, sizeof...(X)>();
-      if constexpr (why != unfit::none) return detail::report_unfit<why, F, X...>(), refused{};
+      if constexpr (why != unfit::nothing) return detail::report_unfit<why, F, X...>(), refused{};
       else if constexpr (Self::template refuses<result, X...>())
         return (void)Self::template report<result, X...>(), refused{};
       else return static_cast<Self const&>(*this).template trace<result>(x...);

@@ -54,10 +54,10 @@ template <class Condition, class Body, class... X> struct loop_types {
     else if constexpr (!carried::known) return unfit_loop::first_value;
     else {
       if constexpr (!std::is_void_v<Condition>) {
-        if constexpr (asked::why != unfit::none) return unfit_loop::condition;
+        if constexpr (asked::why != unfit::nothing) return unfit_loop::condition;
         else if constexpr (!is_like<bool_like<X...>, typename asked::type>) return unfit_loop::condition_type;
       }
-      if constexpr (next::why != unfit::none) return unfit_loop::body;
+      if constexpr (next::why != unfit::nothing) return unfit_loop::body;
       else if constexpr (count_given() != sizeof...(X)) return unfit_loop::number_of_values;
       else return is_like<result, typename next::type> ? unfit_loop::none : unfit_loop::value;
     }

@@ -51,10 +51,10 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
   using trees = argument_list<std::index_sequence<I...>, expr_tree<Args, first_leaf<I, Args...>>...>;
   using returned = decltype(std::declval<callable_with<F, Args...> const&>()(
       std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
-  static constexpr unfit why = unfit_arguments<F, Args...>() != unfit::none
+  static constexpr unfit why = unfit_arguments<F, Args...>() != unfit::nothing
                                    ? unfit_arguments<F, Args...>()
                                    : unfit_result<F, returned, sizeof...(Args)>();
-  static constexpr bool accepted = why == unfit::none;
+  static constexpr bool accepted = why == unfit::nothing;
 
   static constexpr built make() {
     built result;

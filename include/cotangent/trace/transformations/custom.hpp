@@ -96,14 +96,14 @@ struct custom_function : transformation<custom_function<F, Tangent, Backward>> {
     else {
       using result = typename called_with<F, std::index_sequence_for<X...>, X...>::type;
       constexpr unfit why = unfit_result<F, result, sizeof...(X)>();
-      if constexpr (why != unfit::none) {
+      if constexpr (why != unfit::nothing) {
         detail::report_unfit<why, F, X...>();
         return refused_tree<result, expr>();
       } else {
         using y = result_tree<result>;
         using checked = std::conditional_t<reverse, rule_types<Backward, std::tuple<X..., y, y>, typename one_or_tuple<X...>::type>,
                                            rule_types<Tangent, std::tuple<X..., X...>, y>>;
-        if constexpr (checked::result::why != unfit::none) {
+        if constexpr (checked::result::why != unfit::nothing) {
           if constexpr (reverse) detail::report_unfit<checked::result::why, Backward, X..., y, y>();
           else detail::report_unfit<checked::result::why, Tangent, X..., X...>();
           return refused_tree<result, expr>();

@@ -67,7 +67,7 @@ template <class F> struct watched_function : like_function<watched_function<F>, 
     requires(!(detail::holds_expressions<Args> || ...))
   COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
     auto result = unwatched::operator()(args...);
-    if constexpr (unfit_arguments<F, Args...>() == unfit::none)
+    if constexpr (unfit_arguments<F, Args...>() == unfit::nothing)
       if constexpr (!std::is_same_v<typename stages<watched_function, Args...>::simplified, refused>)
         watched_graph<typename stages<watched_function, Args...>::differentiated>::check(args...);
     return result;

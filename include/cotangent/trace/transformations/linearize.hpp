@@ -187,7 +187,7 @@ private:
   static COTANGENT_CHECKED_CALL auto run(std::index_sequence<K...>, Args const&... args) {
     constexpr unfit arguments = unfit_arguments<F, Args...>();
     using nothing = std::pair<refused, refused_pullback<I...>>;
-    if constexpr (arguments != unfit::none) return detail::report_unfit<arguments, F, Args...>(), nothing{};
+    if constexpr (arguments != unfit::nothing) return detail::report_unfit<arguments, F, Args...>(), nothing{};
     else {
       using result = decltype(std::declval<callable<F> const&>()(std::declval<expr_tree<Args, first_leaf<K, Args...>> const&>()...));
       using made = linear_stages<F, std::integer_sequence<int, I...>, Args...>;

@@ -37,7 +37,7 @@ template <class F, std::size_t... K, class... X> struct called_with<F, std::inde
 /// Reports a function or arguments that cannot be differentiated; false if anything was reported.
 template <class F, class Result, int... I, class... Args> constexpr bool takes_derivatives(parts<Args...>) {
   constexpr unfit why = unfit_result<F, Result, sizeof...(Args)>();
-  if constexpr (why != unfit::none) return detail::report_unfit<why, F, Args...>(), false;
+  if constexpr (why != unfit::nothing) return detail::report_unfit<why, F, Args...>(), false;
   else if constexpr (((I < 0 || I >= static_cast<int>(sizeof...(Args))) || ...))
     return refusals::position_out_of_range::report<
                extent::of(gradient_function<F, false, I...>::misplaced(sizeof...(Args))),
@@ -89,7 +89,7 @@ private:
   constexpr auto on(std::index_sequence<K...> arguments, std::index_sequence<D...>, X const&... x) const {
     using result = typename called_with<F, decltype(arguments), X...>::type;
     constexpr unfit why = unfit_result<F, result, sizeof...(K)>();
-    if constexpr (why != unfit::none) {
+    if constexpr (why != unfit::nothing) {
       detail::report_unfit<why, F, argument_at<static_cast<int>(K), X...>...>();
       return refused_pair<result>();
     } else if constexpr (!Self::template directions_fit<

@@ -67,7 +67,7 @@ template <class Body, class Carry, class... X> struct scan_types {
     else if constexpr (!known) return unfit_scan::rows;
     else if constexpr (rows.beyond >= 0 || rows.count == 0) return unfit_scan::axis;
     else if constexpr (!(rows.first == rows.next)) return unfit_scan::extents;
-    else if constexpr (returned::why != unfit::none && returned::why != unfit::result) return unfit_scan::body;
+    else if constexpr (returned::why != unfit::nothing && returned::why != unfit::result) return unfit_scan::body;
     else if constexpr (!is_pair_of_trees<given>) return unfit_scan::pair;
     else if constexpr (!is_like<carry, next>) return unfit_scan::value;
     else return is_result<row>() ? unfit_scan::none : unfit_scan::pair;

@@ -162,7 +162,7 @@ private:
     using nothing = std::pair<refused_tree<result, tensor>, refused_pullback<I...>>;
     using made = vjp_stages<F, std::integer_sequence<int, I...>, Args...>;
     constexpr unfit arguments = unfit_arguments<F, Args...>();
-    if constexpr (arguments != unfit::none) return detail::report_unfit<arguments, F, Args...>(), nothing{};
+    if constexpr (arguments != unfit::nothing) return detail::report_unfit<arguments, F, Args...>(), nothing{};
     else if constexpr (!is_differentiable<result, Args...>()) return nothing{};
     else if constexpr (failure_of<typename made::traced>::exists) {
       using found = failure_of<typename made::traced>;

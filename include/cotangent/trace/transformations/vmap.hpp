@@ -165,7 +165,7 @@ private:
   constexpr auto on(parts<Row...>, std::index_sequence<K...>, X const&... x) const {
     using result = typename called_with<F, std::index_sequence<K...>, Row...>::type;
     constexpr unfit why = unfit_result<F, result, sizeof...(K)>();
-    if constexpr (why != unfit::none) {
+    if constexpr (why != unfit::nothing) {
       detail::report_unfit<why, F, Row...>();
       return refused_tree<result, expr>();
     } else {
