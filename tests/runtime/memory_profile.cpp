@@ -352,3 +352,19 @@ TEST_CASE("memory_profile: of very many buffers the largest are drawn, and the n
   CHECK(count(text, "<title>") == 4000);
   CHECK(text.find("2,000 small pieces are not drawn") != std::string::npos);
 }
+
+TEST_CASE("the profile of a program with a loop has the steps outside of its body") {
+  // The body reads a matrix that a kernel makes.
+  constexpr auto f = [](auto w, auto z) {
+    auto const captured = ct::diag(0 * w + 1);
+    return ct::sum(ct::for_loop(3, [&](auto, auto p) { return ct::matmul(p, p) + captured; }, z));
+  };
+  using looping = ct::program<decltype(ct::compiled(f)), ct::tensor<double, 2>, ct::tensor<double, 2, 2>>;
+  auto const made = ct::memory_profile<looping>();
+  CHECK(made.bytes == static_cast<std::int64_t>(looping::workspace_bytes));
+  int loops = 0;
+  for (auto const& s : made.steps) loops += s.what.rfind("loop of ", 0) == 0;
+  CHECK(loops == 1);
+  for (auto const& s : made.steps) CHECK(s.what.find("matmul") == std::string::npos);
+  for (auto const& p : made.pieces) CHECK(p.offset + p.bytes <= made.bytes);
+}

@@ -115,16 +115,15 @@ private:
   }
 };
 
-/// Calls `visit(view, plan, straight)` for the regions of a graph, each planned as a separate graph: first the nodes outside of
-/// bodies, then the bodies of loops and branches. With `straight_code`, small ones have no plan.
-template <class Visit> void each_planned_region(graph_view const& g, int vector_bytes, bool straight_code, Visit visit) {
-  for (std::int32_t r = 0; r < g.region_count; ++r) {
-    graph own;
-    if (has_control(g)) own = region_graph(g, r);
-    graph_view const view = has_control(g) ? graph_view(own) : g;
-    bool const straight = straight_code && runs_straight(view, vector_bytes);
-    visit(view, straight ? plan() : make_plan(view, vector_bytes), straight);
-  }
+/// Calls `visit(view, plan, straight)` for region `r`, planned as a separate graph: 0 has the nodes outside of bodies. With
+/// `straight_code`, a small one has no plan.
+template <class Visit>
+void with_planned_region(graph_view const& g, std::int32_t r, int vector_bytes, bool straight_code, Visit visit) {
+  graph own;
+  if (has_control(g)) own = region_graph(g, r);
+  graph_view const view = has_control(g) ? graph_view(own) : g;
+  bool const straight = straight_code && runs_straight(view, vector_bytes);
+  visit(view, straight ? plan() : make_plan(view, vector_bytes), straight);
 }
 
 /// The number of steps of each kind in straight-line code.
@@ -155,11 +154,12 @@ struct region_text {
 };
 inline std::vector<region_text> describe_regions(graph_view const& g, int vector_bytes, bool straight_code) {
   std::vector<region_text> all;
-  each_planned_region(g, vector_bytes, straight_code, [&](graph_view const& v, plan const& p, bool straight) {
+  auto const describe_region = [&](graph_view const& v, plan const& p, bool straight) {
     plan_writer const w(v, p);
     if (straight) all.push_back({"straight-line code: " + describe_steps(straighten(v, vector_bytes)), {}});
     else all.push_back({"loops: " + w.counts(), w.nests()});
-  });
+  };
+  for (std::int32_t r = 0; r < g.region_count; ++r) with_planned_region(g, r, vector_bytes, straight_code, describe_region);
   return all;
 }
 /// The nests outside of bodies, then the code of bodies.

@@ -172,8 +172,8 @@ profile memory_profile(Args const&... args) {
     bytes = static_cast<std::int64_t>(P::workspace_for(args...));
   }
   profile made;
-  detail::each_planned_region(g, COTANGENT_ABI_BYTES, true, [&](extend::graph_view const& v, detail::plan const& p, bool straight) {
-    if (!made.steps.empty()) return; // a body: its memory counts as that of its loop or branch
+  // (the memory of a body counts as that of its loop or branch)
+  detail::with_planned_region(g, 0, COTANGENT_ABI_BYTES, true, [&](extend::graph_view const& v, detail::plan const& p, bool straight) {
     made = detail::plan_profile(v, p, bytes, sizes.data(), requires { P::workspace_bytes; }).made;
     if (straight) made.steps = {{"straight-line code, in registers", {}, 0, {}}};
   });

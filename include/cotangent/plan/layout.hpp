@@ -282,10 +282,6 @@ private:
   }
 };
 
-} // namespace cotangent::detail
-
-namespace cotangent::detail {
-
 /// The values that each nest of a graph computes, loads and keeps; not ordered yet.
 constexpr plan make_schedule(graph_view const& g, detail::classification&& fused) {
   detail::placements s(g, static_cast<detail::classification&&>(fused));
