@@ -3,6 +3,7 @@
 // function. Loops, which static programs do not have, are compared with a reverse sweep by hand.
 #include "harness.hpp"
 #include "inputs.hpp"
+#include "kalman.hpp"
 #include "ours.hpp"
 
 #include <cotangent/dynamic.hpp>
@@ -192,6 +193,30 @@ void measure_loop(bench::suite& suite) {
   suite.run(c);
 }
 
+/// A Kalman filter with its gradient against the reverse sweep by hand: operations on matrices of a few elements.
+void measure_filter(bench::suite& suite) {
+  using namespace bench::kalman;
+  problem q;
+  auto c = comparison_of<double>("interpreter, Kalman filter with gradient", steps);
+  c.results = written_results(q.out);
+  c.hand = {bench::named("reverse sweep", [&] { q.sweep<true>(); })};
+  ct::dynamic::graph g;
+  auto const z = g.input<double>("z", {steps, 2}), noise = g.input<double>("noise", {2}), f = g.input<double>("f", {4, 4}),
+             h = g.input<double>("h", {2, 4});
+  auto const value = likelihood(z, noise, f, h);
+  auto const d = g.gradient({value}, {noise, f});
+  auto p = g.compile({value, d[0], d[1]});
+  p.bind(z, ct::view<double const, steps, 2>(q.z.data()));
+  p.bind(noise, ct::view<double const, 2>(q.noise.data()));
+  p.bind(f, ct::view<double const, 4, 4>(q.f.data()));
+  p.bind(h, ct::view<double const, 2, 4>(q.h.data()));
+  p.bind(value, *q.out.value);
+  p.bind(d[0], ct::view<double, 2>(q.out.noise));
+  p.bind(d[1], ct::view<double, 4, 4>(q.out.f));
+  c.ours = {interpreted(std::move(p))};
+  suite.run(c);
+}
+
 bench::entry const values("interpreter", [](bench::suite& suite) {
   measure_value<double>(suite, "interpreter, two operations", two_operations);
   measure_value<double>(suite, "interpreter, products and sums", horner);
@@ -203,6 +228,7 @@ bench::entry const values("interpreter", [](bench::suite& suite) {
   measure_gradient<double>(suite, "interpreter, gradient of exp and tanh", transcendental);
   measure_gradient<double>(suite, "interpreter, gradient of two operations", two_operations);
   measure_loop(suite);
+  measure_filter(suite);
   measure_rows<double>(suite, "interpreter, gradient of softmax", softmax);
   measure_rows<double>(suite, "interpreter, gradient of log-sum-exp", log_sum_exp);
   measure_rows<double>(suite, "interpreter, gradient of normalization", normalization);

@@ -5,7 +5,7 @@
 #include <cotangent/core/math/exp.hpp>
 #include <cotangent/core/math/hyperbolic.hpp>
 #include <cotangent/core/math/log.hpp>
-#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/matrix/matmul.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <algorithm>

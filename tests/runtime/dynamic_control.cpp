@@ -45,6 +45,37 @@ TEST_CASE("a loop runs five times and leaves its initial values unchanged", "[dy
   CHECK(double(p.value(z3)) == Approx(3.7308730));
 }
 
+// A mean of rows, the sum of their squares, and a count, whose first values are no expressions of the graph.
+inline constexpr auto moments = [](auto x) {
+  auto const row = [](auto carry, auto r) {
+    auto const [sum, squares, count] = carry;
+    return std::pair(std::tuple(sum + r, squares + ct::sum(r * r), count + 1), squares);
+  };
+  auto const [last, before] = ct::scan(row, std::tuple(ct::zeros<double, 3>(), 0.0, 0), x);
+  auto const [sum, squares, count] = last;
+  auto const halved = ct::for_loop(
+      3, [&](auto, auto state) { return std::tuple(0.5 * std::get<0>(state) + sum, std::get<1>(state) + 1); },
+      std::tuple(ct::ones<double, 3>(), 0 * count + 2));
+  return ct::sum(std::get<0>(halved) * sum) + squares * ct::convert<double>(count * std::get<1>(halved)) + ct::sum(before);
+};
+
+TEST_CASE("trees of carried values may start from constants and numbers", "[dynamic][control]") {
+  ct::tensor<double, 4, 3> x;
+  for (int i = 0; i < 12; ++i) x.data()[i] = 0.25 * i - 1;
+  auto const [value, dx] = ct::value_and_grad(moments)(x);
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("x", {4, 3});
+  auto const y = moments(a);
+  auto const da = g.gradient({y}, {a}).front();
+  auto p = g.compile({y, da});
+  p.bind(a, x);
+  p.run();
+  CHECK(static_cast<double>(p.value(y)) == Approx(value));
+  CHECK(value > 100);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(p.value(da)(i, j) == Approx(dx(i, j)));
+}
+
 TEST_CASE("carried values may be crossed and chained", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a"), b = g.input<double>("b"), c = g.input<double>("c");

@@ -188,7 +188,7 @@ TEMPLATE_TEST_CASE("Small matrices of a stack have the bits of single ones, what
         CHECK(stacks_agree<ct::op::lu, T>({{a, square}}, factors, {}));
         std::vector<T> lu(static_cast<std::size_t>(count * n * (n + 1)));
         for (std::int64_t k = 0; k < count; ++k) ct::detail::lu_of(a.data() + k * n * n, lu.data() + k * n * (n + 1), n);
-        for (std::int64_t const columns : {0, 1, 3}) {
+        for (std::int64_t const columns : {0, 1, 3, 4}) {
           stack_sizes const sides{count, n, columns};
           auto const b = blocked_entries<T>(count * n * columns, 6);
           for (std::int64_t const transposed : {0, 1}) {

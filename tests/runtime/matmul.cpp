@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catch.hpp"
 
-#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/matrix/matmul.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -12,28 +12,32 @@
 namespace cotangent {
 
 /// A tensor as an argument of a function of whole tensors: its sizes, and its elements in row-major order,
-/// without gaps. There is one pointer for each element type, of which one is set, since a constant evaluation
-/// cannot cast back from a void pointer.
+/// without gaps. There is a pointer for each element type, since a constant evaluation cannot cast back from a void pointer.
 struct whole_tensor {
   element type = element::float64;
   int rank = 0;
   std::int64_t size[max_rank]{};
-  float* float32 = nullptr;
-  double* float64 = nullptr;
-  std::int32_t* int32 = nullptr;
-  std::int64_t* int64 = nullptr;
-  bool* boolean = nullptr;
+  union { // by type
+    float* float32 = nullptr;
+    double* float64;
+    std::int32_t* int32;
+    std::int64_t* int64;
+    bool* boolean;
+  };
 
-  template <class T> constexpr T*& pointer() noexcept {
+  template <class T> constexpr T* data() const noexcept {
     if constexpr (std::is_same_v<T, float>) return float32;
     else if constexpr (std::is_same_v<T, double>) return float64;
     else if constexpr (std::is_same_v<T, std::int32_t>) return int32;
     else if constexpr (std::is_same_v<T, std::int64_t>) return int64;
     else return boolean;
   }
-  template <class T> constexpr T* data() const noexcept {
-    whole_tensor copy = *this;
-    return copy.pointer<T>();
+  template <class T> constexpr void set_data(T* elements) noexcept {
+    if constexpr (std::is_same_v<T, float>) float32 = elements;
+    else if constexpr (std::is_same_v<T, double>) float64 = elements;
+    else if constexpr (std::is_same_v<T, std::int32_t>) int32 = elements;
+    else if constexpr (std::is_same_v<T, std::int64_t>) int64 = elements;
+    else boolean = elements;
   }
   template <class T> static constexpr whole_tensor of(T* elements, int rank,
                                                       std::int64_t const* sizes) noexcept {
@@ -41,7 +45,7 @@ struct whole_tensor {
     w.type = element_of<T>;
     w.rank = rank;
     for (int k = 0; k < rank; ++k) w.size[k] = sizes[k];
-    w.pointer<T>() = elements;
+    w.set_data(elements);
     return w;
   }
   constexpr std::int64_t count() const noexcept {

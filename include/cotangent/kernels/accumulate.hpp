@@ -203,20 +203,20 @@ void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64
                 std::int64_t const* to_strides) {
   static_assert(!std::is_same_v<T, bool>);
   // Axes with stride 0 in `to` come first, in their order: each element still gets its terms in order.
-  detail::copy_axis axis[copy_rank];
+  copy_axis axis[copy_rank];
   int still = 0, count = 0;
   for (int k = 0; k < rank; ++k) {
     if (extents[k] <= 0) return;
     if (extents[k] > 1 && to_strides[k] == 0) axis[still++] = {extents[k], from_strides[k], 0};
   }
-  detail::copy_axis* const moving = axis + still;
+  copy_axis* const moving = axis + still;
   for (int k = 0; k < rank; ++k)
     if (extents[k] > 1 && to_strides[k] != 0) moving[count++] = {extents[k], from_strides[k], to_strides[k]};
   bool const apart = detail::stand_apart(count, moving);
   if (apart) { // then any order is correct
     std::int64_t n[copy_rank], f[copy_rank], t[copy_rank];
     for (int k = 0; k < count; ++k) n[k] = moving[k].extent, f[k] = moving[k].from, t[k] = moving[k].to;
-    detail::copy_axes const ordered = detail::order_axes(count, n, f, t);
+    copy_axes const ordered = kernels::order_axes(count, n, f, t);
     count = ordered.count;
     for (int k = 0; k < count; ++k) moving[k] = ordered.axis[k];
   } else { // keep the order of all axes, also of those with stride 0
@@ -230,8 +230,8 @@ void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64
   int other = last - 1;
   for (int k = still; apart && k < last; ++k)
     if (axis[k].from == 1) other = k;
-  detail::copy_axis const a = last > 0 ? axis[other] : detail::copy_axis{},
-                          b = last >= 0 ? axis[last] : detail::copy_axis{};
+  copy_axis const a = last > 0 ? axis[other] : copy_axis{},
+                          b = last >= 0 ? axis[last] : copy_axis{};
   detail::for_planes(axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
     detail::add_plane(a, b, apart, from_plane, to_plane);
   });

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_KERNELS_CONVOLUTION_HPP
 #define COTANGENT_KERNELS_CONVOLUTION_HPP
 
-#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/matrix/matmul.hpp>
 #include <cotangent/kernels/patches.hpp>
 
 #include <cstdint>

@@ -16,8 +16,6 @@ inline namespace COTANGENT_ABI {
 
 inline constexpr int copy_rank = 8;
 
-namespace detail {
-
 /// One axis of a copy: its extent and its two strides.
 struct copy_axis {
   std::int64_t extent = 1, from = 0, to = 0;
@@ -56,6 +54,8 @@ inline copy_axes order_axes(int rank, std::int64_t const* extents, std::int64_t 
   r.count = joined;
   return r;
 }
+
+namespace detail {
 
 template <class T>
 COTANGENT_INLINE void copy_elements(std::int64_t count, T const* from, T* to) {
@@ -126,14 +126,8 @@ template <class T>
 
 } // namespace detail
 
-/// to[i . to_strides] = from[i . from_strides] for every index i below `extents`. Strides count elements;
-/// they may be negative, those of `from` also zero. Rank: at most copy_rank. The two must not overlap.
-/// Cost: transposes go through registers; contiguous rows are copied as such.
-/// Checked: tests/runtime/movement_kernels.cpp
-template <class T>
-void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
-          std::int64_t const* to_strides) {
-  detail::copy_axes const axes = detail::order_axes(rank, extents, from_strides, to_strides);
+/// Copies along axes in order: see below.
+template <class T> void copy(copy_axes const& axes, T const* from, T* to) {
   if (axes.empty) return;
   if (axes.count == 0) {
     *to = *from;
@@ -144,13 +138,23 @@ void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t con
   int other = last - 1;
   for (int k = 0; k < last; ++k)
     if (axes.axis[k].from == 1) other = k;
-  detail::copy_axis const a = last > 0 ? axes.axis[other] : detail::copy_axis{}, b = axes.axis[last];
+  copy_axis const a = last > 0 ? axes.axis[other] : copy_axis{}, b = axes.axis[last];
   if (b.to == 1 && b.from == 1 && b.extent < 64) // short rows: a call for each plane would cost as much as its copy
     return detail::for_planes(axes.axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
       for (std::int64_t i = 0; i < a.extent; ++i) detail::copy_elements(b.extent, from_plane + i * a.from, to_plane + i * a.to);
     });
   detail::for_planes(axes.axis, last, other, from, to,
                      [&](T const* from_plane, T* to_plane) { detail::copy_plane(a, b, from_plane, to_plane); });
+}
+
+/// to[i . to_strides] = from[i . from_strides] for every index i below `extents`. Strides count elements;
+/// they may be negative, those of `from` also zero. Rank: at most copy_rank. The two must not overlap.
+/// Cost: transposes go through registers; contiguous rows are copied as such.
+/// Checked: tests/runtime/movement_kernels.cpp
+template <class T>
+void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
+          std::int64_t const* to_strides) {
+  kernels::copy(kernels::order_axes(rank, extents, from_strides, to_strides), from, to);
 }
 
 namespace detail {

@@ -3,7 +3,8 @@
 #define COTANGENT_RUN_LINEAR_SYSTEMS_HPP
 
 #include <cotangent/core/math/arithmetic.hpp>
-#include <cotangent/kernels/factorization.hpp>
+#include <cotangent/kernels/matrix/factorization.hpp>
+#include <cotangent/kernels/matrix/small_systems.hpp>
 #include <cotangent/ops/linalg/systems.hpp>
 #include <cotangent/run/whole.hpp>
 
@@ -121,8 +122,10 @@ template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::l
       return c.report(status::singular_matrix);
     }
     auto const from = [&](std::int64_t i) { return static_cast<std::int64_t>(math::abs(lu[n * n + i])) - 1; };
+    bool const transposed = c.attribute[0] == op::lu_solve::transposed;
+    if (kernels::lu_solve_short(n, m, lu, b, x, transposed, from)) return;
     std::int64_t* const to = reinterpret_cast<std::int64_t*>(c.scratch); // before the solve uses the scratch, and after
-    if (c.attribute[0] != op::lu_solve::transposed) {
+    if (!transposed) {
       for (std::int64_t i = 0; i < n; ++i) matrix_kernel::copy(x + i * m, b + from(i) * m, m);
       matrix_kernel::template solve<T, Rows>(lu, x, n, m, true, false, true, scratch);
       return matrix_kernel::template solve<T, Rows>(lu, x, n, m, false, false, false, scratch);

@@ -5,7 +5,7 @@
 #include <cotangent/dynamic/expressions/control.hpp>
 #include <cotangent/dynamic/symbolic/backward.hpp>
 
-#include <cotangent/trace/functions/tree.hpp>
+#include <cotangent/trace/functions/graph_calls.hpp>
 #include <cotangent/transform/batch/jacobian.hpp>
 #include <cotangent/transform/differentiate/forward.hpp>
 
@@ -176,12 +176,26 @@ private:
       if constexpr (cotangent::detail::graph_expr<X>) x = X(b, x.attach(b));
     }
   };
+  /// The symbols of leaves; numbers and values without a graph, as `ct::zeros<3>()`, join the graph.
+  struct joined_leaves {
+    graph_state& s;
+    array<symbol> ids{};
+    template <class X> void operator()(X const& x) {
+      ids.push(symbol_of<typename element_taken<X>::type>(s, x, {nullptr, 0, nullptr, 0, s.b.place}));
+    }
+  };
+  /// The expression, or tree of expressions of this graph, for an argument.
   template <class A> static auto argument(graph_state& s, A const& a) {
     if constexpr (element_type<A>) return expr<A>(s.b, expr<A>(a).attach(s.b));
     else if constexpr (cotangent::detail::is_expr<A>)
       return expr<typename A::value_type>(
           s.b, symbol_of<typename A::value_type>(s, a, {nullptr, 0, nullptr, 0, s.b.place}));
-    else {
+    else if constexpr (cotangent::detail::is_result<A>() && !cotangent::detail::is_all_in_graph<A>()) {
+      joined_leaves all{s};
+      cotangent::detail::visit_leaves(a, all);
+      cotangent::detail::leaf_from_symbols make{s.b, all.ids.data()};
+      return cotangent::detail::build_tree<cotangent::detail::result_among<A, expr<bool>>>(make);
+    } else {
       A x = a;
       attached_leaves attach{s.b};
       cotangent::detail::visit_leaves(x, attach);

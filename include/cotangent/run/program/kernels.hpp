@@ -2,7 +2,7 @@
 #ifndef COTANGENT_RUN_PROGRAM_KERNELS_HPP
 #define COTANGENT_RUN_PROGRAM_KERNELS_HPP
 
-#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/matrix/matmul.hpp>
 #include <cotangent/run/program/control.hpp>
 #include <cotangent/run/program/frozen_sharing.hpp>
 #include <cotangent/run/program/strided.hpp>

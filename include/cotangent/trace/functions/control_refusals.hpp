@@ -14,6 +14,7 @@ COTANGENT_REFUSAL_TYPES(branch_type, equal, value_of_branch, value_of_other_bran
 COTANGENT_REFUSAL_TYPES(passed_type, equal, value_passing_by, value_of_result, "cotangent: case_of: a value that is passed through must have the element type and shape of its result")
 COTANGENT_REFUSAL_TYPES(condition_type, is, value_of_condition, bool_expression, "cotangent: loop: the condition must be one bool")
 COTANGENT_REFUSAL_OF(carried_of_kind, allowed, "cotangent: loop: a first value must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
+COTANGENT_REFUSAL_OF(carried_without_graph, allowed, "cotangent: loop: of a run-time graph, at least one first value must be an expression of that graph, such as g.constant(0.0)")
 COTANGENT_REFUSAL_OF(passed_of_kind, allowed, "cotangent: case_of, cond: an argument must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
 COTANGENT_REFUSAL_OF(case_index_of_kind, allowed, "cotangent: case_of: the index must be an integer scalar")
 COTANGENT_REFUSAL_OF(predicate_of_kind, allowed, "cotangent: cond: the predicate must be one bool expression, such as x > 0")

@@ -33,7 +33,7 @@ template <class... X> using count_like = typename decltype(find_number_like<std:
 template <class... X> using bool_like = typename decltype(find_number_like<bool, X...>())::type;
 
 /// The reason why a loop cannot be built. `said`: it was reported before.
-enum class unfit_loop : unsigned char { none, said, first_value, condition, condition_type, body, number_of_values, value };
+enum class unfit_loop : unsigned char { none, said, first_value, without_graph, condition, condition_type, body, number_of_values, value };
 
 /// The types of a loop. `Condition` may be void.
 template <class Condition, class Body, class... X> struct loop_types {
@@ -57,7 +57,8 @@ template <class Condition, class Body, class... X> struct loop_types {
         if constexpr (asked::why != unfit::nothing) return unfit_loop::condition;
         else if constexpr (!is_like<bool_like<X...>, typename asked::type>) return unfit_loop::condition_type;
       }
-      if constexpr (next::why != unfit::nothing) return unfit_loop::body;
+      if constexpr (!in_graph<X...> && in_graph<typename next::type>) return unfit_loop::without_graph;
+      else if constexpr (next::why != unfit::nothing) return unfit_loop::body;
       else if constexpr (count_given() != sizeof...(X)) return unfit_loop::number_of_values;
       else return is_like<result, typename next::type> ? unfit_loop::none : unfit_loop::value;
     }
@@ -127,6 +128,7 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
     return detail::append_loop<Options, types>(count, condition, body, init...);
   else {
     if constexpr (types::why == unfit_loop::first_value) refusals::carried_of_kind::report<X...>();
+    else if constexpr (types::why == unfit_loop::without_graph) refusals::carried_without_graph::report<X...>();
     else if constexpr (types::why == unfit_loop::condition)
       detail::report_unfit<types::asked::why, Condition, expr<std::int64_t>, result_tree<X>...>();
     else if constexpr (types::why == unfit_loop::condition_type)

@@ -4,7 +4,7 @@
 
 #include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/kernels/arg_max.hpp>
-#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/matrix/matmul.hpp>
 #include <cotangent/kernels/movement.hpp>
 #include <cotangent/run/interpreter/execute/groups.hpp>
 
@@ -26,12 +26,12 @@ template <class T> void run_copy(program_data const& p, std::int32_t which, run_
   auto const* const from = reinterpret_cast<T const*>(c.at(s.from));
   auto* const to = reinterpret_cast<T*>(c.at(s.to));
   if (from != to)
-    kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: the result is in place
+    kernels::copy(s.axes, from, to); // else: the result is in place
 }
 
 /// Like `run_copy`, but adds to the destination.
 template <class T> void run_accumulate(program_data const& p, std::int32_t which, run_context& c) {
-  copy_step const& s = p.moves[which];
+  accumulate_step const& s = p.additions[which];
   kernels::accumulate(s.rank, s.size, reinterpret_cast<T const*>(c.at(s.from)), s.from_stride,
                       reinterpret_cast<T*>(c.at(s.to)), s.to_stride);
 }
@@ -47,19 +47,21 @@ inline void run_reduction(program_data const& p, std::int32_t which, run_context
   });
 }
 
-template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {
+template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {
+  matmul_step const& s = p.products[which];
   T const* left = reinterpret_cast<T const*>(c.at(s.left));
   T const* right = reinterpret_cast<T const*>(c.at(s.right));
   T* to = reinterpret_cast<T*>(c.at(s.to));
   T* const scratch = s.scratch ? reinterpret_cast<T*>(c.bases[0]) : nullptr;
-  for (std::int64_t k = 0; k < s.matrices; ++k, left += s.left_matrix, right += s.right_matrix, to += s.m * s.n)
-    kernels::matmul<Left, Right>(s.m, s.n, s.k, left, s.left_row, right, s.right_row, to, s.n, scratch);
+  for (std::int64_t k = 0; k < s.matrices; ++k, left += s.left_matrix, right += s.right_matrix, to += s.shape.m * s.shape.n)
+    if (s.is_short) kernels::detail::short_product<T>(s.shape, left, right, to);
+    else kernels::long_product<T>(s.shape, left, right, to, scratch);
 }
 
-template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {
+/// One product of at most 4 x 4 elements.
+inline void run_block_product(program_data const& p, std::int32_t which, run_context& c) {
   matmul_step const& s = p.products[which];
-  if (s.left_turned) s.right_turned ? run_product<T, true, true>(s, c) : run_product<T, true, false>(s, c);
-  else s.right_turned ? run_product<T, false, true>(s, c) : run_product<T, false, false>(s, c);
+  s.block(s.shape, c.at(s.left), c.at(s.right), c.at(s.to));
 }
 
 template <class T, class Index> void run_gather(program_data const& p, std::int32_t which, run_context& c) {
@@ -97,20 +99,32 @@ inline whole_tensor whole_of(strided const& v) noexcept {
 }
 inline void point_to(whole_tensor& t, char* at) noexcept {
   switch (t.type) {
-  case element::float32: t.float32 = reinterpret_cast<float*>(at); break;
-  case element::float64: t.float64 = reinterpret_cast<double*>(at); break;
-  case element::int32: t.int32 = reinterpret_cast<std::int32_t*>(at); break;
-  case element::int64: t.int64 = reinterpret_cast<std::int64_t*>(at); break;
-  case element::boolean: t.boolean = reinterpret_cast<bool*>(at); break;
+  case element::float32: return t.set_data(reinterpret_cast<float*>(at));
+  case element::float64: return t.set_data(reinterpret_cast<double*>(at));
+  case element::int32: return t.set_data(reinterpret_cast<std::int32_t*>(at));
+  case element::int64: return t.set_data(reinterpret_cast<std::int64_t*>(at));
+  case element::boolean: return t.set_data(reinterpret_cast<bool*>(at));
   case element::float16:
-  case element::bfloat16: break; // (the builder refuses them)
+  case element::bfloat16: return; // (the builder refuses them)
   }
 }
+/// A call of which only the tensors in use are set.
+union partial_call {
+  static_assert(std::is_trivially_copyable_v<whole_call>);
+  whole_call all;
+  partial_call() noexcept {}
+
+  static void set(whole_tensor& to, whole_tensor const& from, char* at) noexcept {
+    std::memcpy(&to, &from, sizeof to);
+    interpret::point_to(to, at);
+  }
+};
 inline void run_whole(program_data const& p, std::int32_t which, run_context& c) {
   whole_step const& s = p.wholes[which];
-  whole_call call = s.call;
-  for (int k = 0; k < s.operands; ++k) interpret::point_to(call.operand[k], c.at(s.operand[k]));
-  interpret::point_to(call.result, c.at(s.to));
+  partial_call partial;
+  whole_call& call = partial.all;
+  for (int k = 0; k < s.operands; ++k) partial_call::set(call.operand[k], s.call.operand[k], c.at(s.operand[k]));
+  partial_call::set(call.result, s.call.result, c.at(s.to));
   call.attribute = p.attributes.data() + s.first_attribute;
   call.scratch = c.bases[0];
   call.found = &c.state;

@@ -174,6 +174,12 @@ inline void run_short_group(program_data const& p, std::int32_t which, run_conte
   run_sums(p, g.sums, c, {0, g.count, g.count});
 }
 
+/// A group of one tile: no operand or result is moved, and nothing is reduced.
+inline void run_tile(program_data const& p, std::int32_t which, run_context& c) {
+  tile_group const& g = p.groups[which];
+  run_work(p, g.work, c, {}, g.size);
+}
+
 inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
   tile_group const& g = p.groups[which];
   if (g.size == 0) return; // an operand without elements may have no memory that `once` could read

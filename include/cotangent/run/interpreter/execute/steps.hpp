@@ -5,6 +5,8 @@
 #include <cotangent/core/array.hpp>
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/kernels/elementwise.hpp>
+#include <cotangent/kernels/matrix/matmul_small.hpp>
+#include <cotangent/kernels/movement.hpp>
 #include <cotangent/kernels/reduce_axes.hpp>
 #include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
@@ -40,6 +42,12 @@ struct fill {
 
 /// A strided copy.
 struct copy_step {
+  address from, to;
+  kernels::copy_axes axes;
+};
+
+/// The same, which adds.
+struct accumulate_step {
   address from, to;
   std::int32_t rank = 0;
   std::int64_t size[max_rank]{}, from_stride[max_rank]{}, to_stride[max_rank]{};
@@ -95,7 +103,7 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
   kernels::odometer o;
   std::int64_t at = f.positions ? f.from.offset : 0, unused = 0, rest = start;
   static constexpr std::int64_t none_[max_rank]{};
-  for (int k = inner; k >= 0; --k) {
+  for (int k = inner; k >= 0 && start != 0; --k) { // (divisions are slow)
     o.index[k] = k == 0 ? rest : rest % f.from.size[k];
     rest /= f.from.size[k];
     at += o.index[k] * f.from.stride[k];
@@ -165,6 +173,11 @@ struct tile_group {
   std::int64_t tile = 0;  // elements per tile
   std::int64_t whole = 0; // elements in whole packs
   range once, each, work, drains, sums, rest_fills, rest_work, rest_drains, rest_copies, rest_sums;
+
+  /// True if it only works on memory where it is, all at once.
+  bool is_one_tile() const noexcept {
+    return size > 0 && size <= tile && whole == size && once.count + each.count + drains.count + sums.count == 0;
+  }
 };
 
 /// Elementwise work on a short shape.
@@ -191,11 +204,10 @@ struct reduction_step {
 
 struct matmul_step {
   address left, right, to;
-  std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t left_row = 0, right_row = 0;                       // strides of rows as stored
+  kernels::product_shape shape;
   std::int64_t matrices = 1, left_matrix = 0, right_matrix = 0; // of stacks, and the strides of their matrices
-  bool left_turned = false, right_turned = false;
-  bool scratch = false;
+  kernels::detail::block_kernel block = nullptr; // that of a result of at most 4 x 4 elements
+  bool is_short = false, scratch = false;
 };
 
 /// gather, scatter_add, arg_max: contiguous operands and results.
@@ -300,6 +312,7 @@ struct program_data {
   array<step> steps;
   array<fill> fills;
   array<copy_step> moves;
+  array<accumulate_step> additions;
   array<copy_out> copies;
   array<tile_operand> operands;
   array<tile_work> work;

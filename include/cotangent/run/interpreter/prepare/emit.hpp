@@ -38,7 +38,10 @@ public:
       if (tiled) {
         units.collect(s);
         if (shorts.fits()) push_short(shorts.emit());
-        else push(&run_group, tiles.emit());
+        else {
+          std::int32_t const group = tiles.emit();
+          push(program.groups[group].is_one_tile() ? &run_tile : &run_group, group);
+        }
       } else emit(s);
       if (lives.released[at_] >= 0) push(&run_release, lives.released[at_]);
     }

@@ -35,7 +35,10 @@ public:
   void clear(address to, std::int64_t bytes) { push(&run_clear, program.copies.push({{}, to, bytes})); }
 
   void copy(placed const& x, address to, std::int64_t const* to_stride, bool adds = false) {
-    copy_step s;
+    if (!adds)
+      return push(steps_.copy[static_cast<int>(x.v.type)],
+                  program.moves.push({x.at, to, kernels::order_axes(x.v.rank, x.v.size, x.v.stride, to_stride)}));
+    accumulate_step s;
     s.from = x.at;
     s.to = to;
     s.rank = x.v.rank;
@@ -44,7 +47,7 @@ public:
       s.from_stride[k] = x.v.stride[k];
       s.to_stride[k] = to_stride[k];
     }
-    push((adds ? steps_.accumulate : steps_.copy)[static_cast<int>(x.v.type)], program.moves.push(s));
+    push(steps_.accumulate[static_cast<int>(x.v.type)], program.additions.push(s));
   }
   /// Copies to contiguous memory.
   void move(placed const& x, address to) {
@@ -98,19 +101,32 @@ private:
     bool const ta = b_.attribute(n, 0) != 0, tb = b_.attribute(n, 1) != 0;
     int const at = a.rank - 2; // the axis of rows
     matmul_step s;
-    s.m = a.size[ta ? at + 1 : at];
-    s.k = a.size[ta ? at : at + 1];
-    s.n = b.size[tb ? at : at + 1];
-    if (at > 0) s.matrices = a.size[0], s.left_matrix = a.stride[0], s.right_matrix = b.stride[0];
-    (void)arrange_matrix(a, ta, s.left_row, s.left_turned);
-    (void)arrange_matrix(b, tb, s.right_row, s.right_turned);
     s.left = x[0].at;
     s.right = x[1].at;
     s.to = to;
-    scratch = a.type == element::float64 ? kernels::matmul_scratch_bytes<double>(s.m, s.n, s.k)
-                                         : kernels::matmul_scratch_bytes<float>(s.m, s.n, s.k);
+    if (at > 0) s.matrices = a.size[0], s.left_matrix = a.stride[0], s.right_matrix = b.stride[0];
+    std::int64_t const rows = a.size[ta ? at + 1 : at], terms = a.size[ta ? at : at + 1], columns = b.size[tb ? at : at + 1];
+    std::int64_t left_row = 0, right_row = 0;
+    bool left_turned = false, right_turned = false;
+    (void)arrange_matrix(a, ta, left_row, left_turned);
+    (void)arrange_matrix(b, tb, right_row, right_turned);
+    s.shape = {rows, columns, terms, left_turned ? 1 : left_row, left_turned ? left_row : 1,
+               right_turned ? 1 : right_row, right_turned ? right_row : 1, columns};
+    s.is_short = kernels::detail::is_short(rows, columns, terms);
+    if (s.is_short && s.shape.is_turned()) {
+      matmul_step const given = s;
+      s.shape = given.shape.turned();
+      s.left = given.right, s.left_matrix = given.right_matrix;
+      s.right = given.left, s.right_matrix = given.left_matrix;
+    }
+    bool const wide = a.type == element::float64;
+    if (s.is_short && s.matrices == 1 && s.shape.m <= 4 && s.shape.n <= 4) {
+      s.block = (wide ? &kernels::detail::block_for<double> : &kernels::detail::block_for<float>)(s.shape.m, s.shape.n, s.shape.b_column != 1);
+      return push(&run_block_product, program.products.push(s));
+    }
+    scratch = wide ? kernels::matmul_scratch_bytes<double>(rows, columns, terms) : kernels::matmul_scratch_bytes<float>(rows, columns, terms);
     s.scratch = scratch > 0;
-    push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
+    push(steps_.product[wide ? 1 : 0], program.products.push(s));
   }
 
   void pad(node const& n, placed const& x, address to) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_KERNELS_MATMUL_HPP
-#define COTANGENT_KERNELS_MATMUL_HPP
+#ifndef COTANGENT_KERNELS_MATRIX_MATMUL_HPP
+#define COTANGENT_KERNELS_MATRIX_MATMUL_HPP
 
-#include <cotangent/kernels/matmul_panel.hpp>
-#include <cotangent/kernels/matmul_small.hpp>
-#include <cotangent/kernels/matmul_tile.hpp>
-#include <cotangent/kernels/matmul_vector.hpp>
+#include <cotangent/kernels/matrix/matmul_panel.hpp>
+#include <cotangent/kernels/matrix/matmul_small.hpp>
+#include <cotangent/kernels/matrix/matmul_tile.hpp>
+#include <cotangent/kernels/matrix/matmul_vector.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <cstdint>
@@ -33,8 +33,8 @@ void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a
 
 /// Selects the fastest algorithm; all give the same bits.
 template <class T>
-[[gnu::noinline]] void product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
-                               std::int64_t ldc, T* scratch) {
+[[gnu::noinline]] void product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> const& a, matrix<T> const& b,
+                               T* c, std::int64_t ldc, T* scratch) {
   if (m <= 0 || n <= 0) return;
   if (k <= 0) {
     for (std::int64_t i = 0; i < m; ++i)
@@ -92,6 +92,13 @@ constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std:
   return (m < most ? (m + r - 1) / r * r : most) * matmul_chain * static_cast<std::int64_t>(sizeof(T));
 }
 
+/// Like `matmul`, for any strides of which one is 1, without the algorithm for short products.
+template <class T> void long_product(product_shape const& s, T const* a, T const* b, T* c, T* scratch) {
+  detail::matrix<T> const left{a, s.a_row, s.a_column}, right{b, s.b_row, s.b_column};
+  if constexpr (std::is_floating_point_v<T>) detail::product<T>(s.m, s.n, s.k, left, right, c, s.c_row, scratch);
+  else detail::integer_product<T>(s.m, s.n, s.k, left, right, c, s.c_row);
+}
+
 /// c = op(a) op(b).
 /// Shapes: op(a) is [m, k], op(b) [k, n], c [m, n]; rows of a, b, c are lda, ldb, ldc elements apart.
 /// TransposeLeft: a is stored [k, m]. TransposeRight: b is stored [n, k]. c must not overlap a or b.
@@ -104,10 +111,10 @@ constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std:
 template <bool TransposeLeft, bool TransposeRight, class T>
 void matmul(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda, T const* b,
             std::int64_t ldb, T* c, std::int64_t ldc, T* scratch = nullptr) {
-  detail::matrix<T> const left{a, TransposeLeft ? 1 : lda, TransposeLeft ? lda : 1};
-  detail::matrix<T> const right{b, TransposeRight ? 1 : ldb, TransposeRight ? ldb : 1};
-  if constexpr (std::is_floating_point_v<T>) detail::product<T>(m, n, k, left, right, c, ldc, scratch);
-  else detail::integer_product<T>(m, n, k, left, right, c, ldc);
+  product_shape const s{m, n, k, TransposeLeft ? 1 : lda, TransposeLeft ? lda : 1, TransposeRight ? 1 : ldb, TransposeRight ? ldb : 1, ldc};
+  if (std::is_floating_point_v<T> && detail::is_short(m, n, k))
+    return s.is_turned() ? detail::short_product<T>(s.turned(), b, a, c) : detail::short_product<T>(s, a, b, c);
+  kernels::long_product<T>(s, a, b, c, scratch);
 }
 
 /// For constant sizes: straight-line code if they are small.

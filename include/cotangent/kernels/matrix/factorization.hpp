@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_KERNELS_FACTORIZATION_HPP
-#define COTANGENT_KERNELS_FACTORIZATION_HPP
+#ifndef COTANGENT_KERNELS_MATRIX_FACTORIZATION_HPP
+#define COTANGENT_KERNELS_MATRIX_FACTORIZATION_HPP
 
 #include <cotangent/core/math/arithmetic.hpp>
-#include <cotangent/kernels/matmul_update.hpp>
+#include <cotangent/kernels/matrix/matmul_update.hpp>
 #include <cotangent/kernels/simd.hpp>
 #include <cotangent/kernels/transpose.hpp>
 
@@ -46,12 +46,14 @@ template <class T, class F> COTANGENT_INLINE void by_columns(std::int64_t j, std
   detail::by_vectors<4, V>(j, m, f);
   detail::by_vectors<2, V>(j, m, f);
   detail::by_vectors<1, V>(j, m, f);
+  if constexpr (simd::width<T> > 8) detail::by_vectors<1, simd::pack<T, 8>>(j, m, f);
+  if constexpr (simd::width<T> > 4) detail::by_vectors<1, simd::pack<T, 4>>(j, m, f);
   detail::by_vectors<1, T>(j, m, f);
 }
 
 /// A block of `solve_lower`.
 template <class T>
-[[gnu::noinline]] void solve_block(std::int64_t n, std::int64_t m, matrix<T> a, T* x, std::int64_t ldx, diagonal d) {
+[[gnu::noinline]] void solve_block(std::int64_t n, std::int64_t m, matrix<T> const& a, T* x, std::int64_t ldx, diagonal d) {
   detail::by_columns<T>(0, m, [&]<int Vectors, class V>(std::int64_t j) {
     for (std::int64_t i = 0; i < n; ++i) {
       T* const row = x + i * ldx + j;
@@ -123,7 +125,7 @@ template <class T> void exchange_rows(T* a, T* b, std::int64_t count) {
 /// Cost: n n m flops. `scratch` has update_scratch(n, n) elements.
 /// Checked: tests/runtime/factorization.cpp
 template <class T, bool Blocked = true>
-void solve_lower(std::int64_t n, std::int64_t m, detail::matrix<T> a, T* x, std::int64_t ldx, diagonal d, T* scratch) {
+void solve_lower(std::int64_t n, std::int64_t m, detail::matrix<T> const& a, T* x, std::int64_t ldx, diagonal d, T* scratch) {
   if constexpr (Blocked)
     if (n > detail::block_rows) {
       std::int64_t const h = detail::first_rows(n, detail::block_rows);
@@ -250,147 +252,6 @@ template <class T, bool Blocked = true> void lu(std::int64_t n, T const* a, T* y
   for (std::int64_t k = 0; k < n; ++k) order[k] = static_cast<T>(k + 1);
   if (detail::lu_part<T, Blocked>(n, y, 0, n, scratch))
     for (std::int64_t k = 0; k < n; ++k) order[k] = -order[k];
-}
-
-// ---- small matrices of a stack, one in each lane
-
-inline constexpr std::int64_t most_lane_rows = 8;
-
-namespace detail {
-
-template <class T> using matrix_lanes = simd::pack<T, simd::width<T>>;
-
-/// Element k of each of the matrices, which lie `size` elements apart.
-template <class T> COTANGENT_INLINE void load_matrices(matrix_lanes<T>* to, T const* from, std::int64_t count, std::int64_t size) {
-  for (std::int64_t k = 0; k < count; ++k) to[k] = simd::load_strided<matrix_lanes<T>>(from + k, size);
-}
-template <class T> COTANGENT_INLINE void store_matrices(T* to, matrix_lanes<T> const* from, std::int64_t count, std::int64_t size) {
-  constexpr int w = simd::width<T>;
-  for (std::int64_t k = 0; k < count; ++k) {
-    T lane[static_cast<std::size_t>(w)];
-    simd::store(lane, from[k]);
-    for (int j = 0; j < w; ++j) to[k + j * size] = lane[j];
-  }
-}
-/// The rows of x where `order` says: row i is row order[i] - 1, or the other way round.
-template <class T>
-COTANGENT_INLINE void permute_rows(matrix_lanes<T>* y, matrix_lanes<T> const* x, matrix_lanes<T> const* order, std::int64_t n, bool back) {
-  using V = matrix_lanes<T>;
-  for (std::int64_t i = 0; i < n; ++i) y[i] = x[0];
-  for (std::int64_t i = 0; i < n; ++i) {
-    V const row = math::abs(order[i]);
-    for (std::int64_t k = 0; k < n; ++k) {
-      auto const here = row == math::broadcast<V>(static_cast<T>(k + 1));
-      V& to = y[back ? k : i];
-      to = math::select(here, x[back ? i : k], to);
-    }
-  }
-}
-/// Solves op(A) x = b in place of b, for a triangle of A, in the order of `solve_lower`.
-template <class T>
-COTANGENT_INLINE void solve_triangle(matrix_lanes<T> const* a, matrix_lanes<T>* x, std::int64_t n, bool lower, bool transposed, bool unit) {
-  bool const down = lower != transposed;
-  for (std::int64_t s = 0; s < n; ++s) {
-    std::int64_t const i = down ? s : n - 1 - s;
-    auto sum = x[i];
-    for (std::int64_t t = 0; t < s; ++t) {
-      std::int64_t const k = down ? t : n - 1 - t;
-      sum = math::fma(-a[transposed ? k * n + i : i * n + k], x[k], sum);
-    }
-    x[i] = unit ? sum : sum / a[i * n + i];
-  }
-}
-template <class T> COTANGENT_INLINE auto zeros_on_diagonal(matrix_lanes<T> const* a, std::int64_t n) {
-  math::mask_t<matrix_lanes<T>> found{};
-  for (std::int64_t i = 0; i < n; ++i) found = found | (a[i * n + i] == matrix_lanes<T>{});
-  return found;
-}
-/// Replaces each column of the right sides by what `f` leaves in it.
-template <class T, class F>
-COTANGENT_INLINE void for_right_sides(std::int64_t n, std::int64_t m, T const* b, T* x, F const& f) {
-  matrix_lanes<T> v[most_lane_rows];
-  for (std::int64_t c = 0; c < m; ++c) {
-    for (std::int64_t i = 0; i < n; ++i) v[i] = simd::load_strided<matrix_lanes<T>>(b + i * m + c, n * m);
-    f(v);
-    for (std::int64_t i = 0; i < n; ++i) detail::store_matrices<T>(x + i * m + c, v + i, 1, n * m);
-  }
-}
-
-} // namespace detail
-
-/// `lu` for simd::width<T> matrices of at most most_lane_rows rows, with equal bits.
-/// Checked: tests/runtime/factorization.cpp
-template <class T> [[gnu::noinline]] void lu_lanes(std::int64_t n, T const* a, T* y) {
-  using V = detail::matrix_lanes<T>;
-  V f[most_lane_rows * (most_lane_rows + 1)];
-  V* const order = f + n * n;
-  detail::load_matrices<T>(f, a, n * n, n * n);
-  for (std::int64_t k = 0; k < n; ++k) order[k] = math::broadcast<V>(static_cast<T>(k + 1));
-  math::mask_t<V> odd{};
-  for (std::int64_t i = 0; i < n; ++i) {
-    V most = math::abs(f[i * n + i]), best = math::broadcast<V>(static_cast<T>(i));
-    for (std::int64_t k = i + 1; k < n; ++k) {
-      V const size = math::abs(f[k * n + i]);
-      auto const larger = size > most;
-      most = math::select(larger, size, most);
-      best = math::select(larger, math::broadcast<V>(static_cast<T>(k)), best);
-    }
-    for (std::int64_t k = i + 1; k < n; ++k) {
-      auto const here = best == math::broadcast<V>(static_cast<T>(k));
-      odd = odd ^ here;
-      for (std::int64_t c = 0; c <= n; ++c) {
-        V &above = c == n ? order[i] : f[i * n + c], &below = c == n ? order[k] : f[k * n + c];
-        V const kept = above;
-        above = math::select(here, below, above);
-        below = math::select(here, kept, below);
-      }
-    }
-    V const pivot = f[i * n + i], inverse = math::broadcast<V>(T{1}) / pivot;
-    auto const regular = pivot != V{};
-    for (std::int64_t k = i + 1; k < n; ++k) {
-      V const factor = f[k * n + i] * inverse;
-      f[k * n + i] = math::select(regular, factor, f[k * n + i]);
-      for (std::int64_t c = i + 1; c < n; ++c)
-        f[k * n + c] = math::select(regular, V(math::fma(-factor, f[i * n + c], f[k * n + c])), f[k * n + c]);
-    }
-  }
-  for (std::int64_t k = 0; k < n; ++k) order[k] = math::select(odd, V(-order[k]), order[k]);
-  detail::store_matrices<T>(y, f, n * (n + 1), n * (n + 1));
-}
-
-/// Solves op(A) X = B for simd::width<T> matrices and right sides, from the result of `lu_lanes` or `lu`, with the bits of single
-/// solutions. True if one of the matrices is singular; its solution is NaN.
-template <class T>
-[[gnu::noinline]] bool lu_solve_lanes(std::int64_t n, std::int64_t m, T const* lu, T const* b, T* x, bool transposed) {
-  using V = detail::matrix_lanes<T>;
-  V f[most_lane_rows * (most_lane_rows + 1)];
-  detail::load_matrices<T>(f, lu, n * (n + 1), n * (n + 1));
-  auto const singular = detail::zeros_on_diagonal<T>(f, n);
-  detail::for_right_sides<T>(n, m, b, x, [&](V* v) {
-    V other[most_lane_rows];
-    if (transposed) {
-      detail::solve_triangle<T>(f, v, n, false, true, false);
-      detail::solve_triangle<T>(f, v, n, true, true, true);
-      detail::permute_rows<T>(other, v, f + n * n, n, true);
-    } else {
-      detail::permute_rows<T>(other, v, f + n * n, n, false);
-      detail::solve_triangle<T>(f, other, n, true, false, true);
-      detail::solve_triangle<T>(f, other, n, false, false, false);
-    }
-    for (std::int64_t i = 0; i < n; ++i)
-      v[i] = math::select(singular, math::broadcast<V>(std::numeric_limits<T>::quiet_NaN()), other[i]);
-  });
-  return math::any(singular);
-}
-
-/// The same for a triangle of each matrix. True if a diagonal that counts has a zero.
-template <class T>
-[[gnu::noinline]] bool triangular_solve_lanes(std::int64_t n, std::int64_t m, T const* a, T const* b, T* x, bool lower, bool transposed, bool unit) {
-  using V = detail::matrix_lanes<T>;
-  V f[most_lane_rows * most_lane_rows];
-  detail::load_matrices<T>(f, a, n * n, n * n);
-  detail::for_right_sides<T>(n, m, b, x, [&](V* v) { detail::solve_triangle<T>(f, v, n, lower, transposed, unit); });
-  return !unit && math::any(detail::zeros_on_diagonal<T>(f, n));
 }
 
 } // namespace COTANGENT_ABI

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_KERNELS_MATMUL_PANEL_HPP
-#define COTANGENT_KERNELS_MATMUL_PANEL_HPP
+#ifndef COTANGENT_KERNELS_MATRIX_MATMUL_PANEL_HPP
+#define COTANGENT_KERNELS_MATRIX_MATMUL_PANEL_HPP
 
-#include <cotangent/kernels/matmul_tile.hpp>
+#include <cotangent/kernels/matrix/matmul_tile.hpp>
 #include <cotangent/kernels/simd.hpp>
 #include <cotangent/kernels/transpose.hpp>
 
@@ -72,8 +72,8 @@ constexpr bool pays_to_pack(std::int64_t m, std::int64_t k, std::int64_t b_row) 
 }
 
 template <class T>
-[[gnu::noinline]] void matrix_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a,
-                                      matrix<T> b, T* c, std::int64_t ldc, T* scratch, bool adds = false) {
+[[gnu::noinline]] void matrix_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> const& a,
+                                      matrix<T> const& b, T* c, std::int64_t ldc, T* scratch, bool adds = false) {
   constexpr std::int64_t w = simd::width<T>, wide = panel_columns<T>;
   alignas(64) T packed[static_cast<std::size_t>(matmul_chain * wide)];
   bool const tiles = scratch != nullptr && pays_to_pack_left(m, n, k) && collides<T>(a.row);
@@ -108,8 +108,8 @@ template <class T>
 inline constexpr std::int64_t turned_columns = 2 * tile_rows;
 
 template <class T>
-[[gnu::noinline]] void turned_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a,
-                                      matrix<T> b, T* c, std::int64_t ldc) {
+[[gnu::noinline]] void turned_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> const& a,
+                                      matrix<T> const& b, T* c, std::int64_t ldc) {
   constexpr std::int64_t wide = panel_columns<T>;
   alignas(64) T part[static_cast<std::size_t>(turned_columns * wide)];
   for (std::int64_t i0 = 0; i0 < m; i0 += wide) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_KERNELS_MATMUL_VECTOR_HPP
-#define COTANGENT_KERNELS_MATMUL_VECTOR_HPP
+#ifndef COTANGENT_KERNELS_MATRIX_MATMUL_VECTOR_HPP
+#define COTANGENT_KERNELS_MATRIX_MATMUL_VECTOR_HPP
 
-#include <cotangent/kernels/matmul_tile.hpp>
+#include <cotangent/kernels/matrix/matmul_tile.hpp>
 #include <cotangent/kernels/simd.hpp>
 #include <cotangent/kernels/transpose.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_KERNELS_MATMUL_UPDATE_HPP
-#define COTANGENT_KERNELS_MATMUL_UPDATE_HPP
+#ifndef COTANGENT_KERNELS_MATRIX_MATMUL_UPDATE_HPP
+#define COTANGENT_KERNELS_MATRIX_MATMUL_UPDATE_HPP
 
-#include <cotangent/kernels/matmul_panel.hpp>
-#include <cotangent/kernels/matmul_tile.hpp>
+#include <cotangent/kernels/matrix/matmul_panel.hpp>
+#include <cotangent/kernels/matrix/matmul_tile.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <cstddef>
