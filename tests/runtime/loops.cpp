@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <cotangent/inspect.hpp>
+
 #include "catch.hpp"
 #include "constant_calls.hpp"
 
@@ -211,32 +213,87 @@ TEST_CASE("Loops over tensors whose extents have names agree with those of numbe
 
 namespace {
 
-constexpr auto by_row = [](auto x, auto w) {
-  auto const rows = ct::for_loop(1000, [&](auto i, auto a) { return ct::tanh(w * a + x(i) + 0.5 * x(i + 1)); }, 0.1);
-  auto const back = ct::for_loop<ct::loop{.reverse = true}>(1000, [&](auto i, auto a) { return 0.5 * a + x(i) * x(i); }, 0.0);
+constexpr auto by_row = [](auto x, auto w, auto n) {
+  auto const rows = ct::for_loop(n, [&](auto i, auto a) { return ct::tanh(w * a + x(i) + 0.5 * x(i + 1)); }, 0.1);
+  auto const back = ct::for_loop<ct::loop{.reverse = true}>(n, [&](auto i, auto a) { return 0.5 * a + x(i) * x(i); }, 0.0);
   return rows + back;
 };
+constexpr auto by_1000_rows = [](auto x, auto w) { return by_row(x, w, 1000); };
+
+template <class Found> void agrees_by_row(ct::tensor<double, 1001> const& x, double w, std::size_t n, Found const& found) {
+  std::vector<double> a(n + 1), dx(1001);
+  a[0] = .1;
+  for (std::size_t k = 0; k < n; ++k) a[k + 1] = std::tanh(w * a[k] + x.data()[k] + .5 * x.data()[k + 1]);
+  double back = 0, weight = 1, d = 1, dw = 0;
+  for (std::size_t k = n; k-- > 0;) back = .5 * back + x.data()[k] * x.data()[k];
+  for (std::size_t k = 0; k < n; ++k, weight *= .5) dx[k] += 2 * weight * x.data()[k];
+  for (std::size_t k = n; k-- > 0;) {
+    double const slope = d * (1 - a[k + 1] * a[k + 1]);
+    dx[k] += slope, dx[k + 1] += .5 * slope, dw += slope * a[k], d = slope * w;
+  }
+  is_close(found.first, a[n] + back);
+  for (std::size_t k = 0; k < dx.size(); ++k) is_close(std::get<0>(found.second).data()[k], dx[k]);
+  is_close(std::get<1>(found.second), dw);
+}
+ct::tensor<double, 1001> sines() {
+  ct::tensor<double, 1001> x;
+  for (int k = 0; k < x.size(); ++k) x.data()[k] = std::sin(.1 * k);
+  return x;
+}
 
 } // namespace
 
 TEST_CASE("Loops that read a row at the number of the iteration agree with a sweep by hand") {
-  ct::tensor<double, 1001> x;
-  for (int k = 0; k < x.size(); ++k) x.data()[k] = std::sin(.1 * k);
+  auto const x = sines();
+  agrees_by_row(x, .7, 1000, ct::value_and_grad<0, 1>(by_1000_rows)(x, .7));
+}
+TEST_CASE("Loops read rows in the same way if their count is an argument, which is checked before the loop") {
+  auto const x = sines();
+  for (std::int64_t const n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{37}, std::int64_t{1000}})
+    agrees_by_row(x, .7, static_cast<std::size_t>(n), ct::value_and_grad<0, 1>(by_row)(x, .7, n));
+  CHECK(ct::compiled(by_row)(x, .7, std::int64_t{-5}) == .1);
+
+  using program = ct::program<decltype(ct::compiled(by_row)), ct::tensor<double, 1001>, double, std::int64_t>;
+  CHECK(ct::describe<program>().find("straight-line code") != std::string::npos); // of the bodies
+  program::workspace memory;
   double const w = .7;
-  std::vector<double> a(1001), dx(1001);
-  a[0] = .1;
-  for (std::size_t k = 0; k < 1000; ++k) a[k + 1] = std::tanh(w * a[k] + x.data()[k] + .5 * x.data()[k + 1]);
-  double back = 0, weight = 1, d = 1, dw = 0;
-  for (std::size_t k = 1000; k-- > 0;) back = .5 * back + x.data()[k] * x.data()[k];
-  for (std::size_t k = 0; k < 1000; ++k, weight *= .5) dx[k] += 2 * weight * x.data()[k];
-  for (std::size_t k = 1000; k-- > 0;) {
-    double const slope = d * (1 - a[k + 1] * a[k + 1]);
-    dx[k] += slope, dx[k + 1] += .5 * slope, dw += slope * a[k], d = slope * w;
-  }
-  auto const found = ct::value_and_grad<0, 1>(by_row)(x, w);
-  is_close(found.first, a[1000] + back);
-  for (std::size_t k = 0; k < dx.size(); ++k) is_close(std::get<0>(found.second).data()[k], dx[k]);
-  is_close(std::get<1>(found.second), dw);
+  double whole = 0, y = 0;
+  std::int64_t n = 1000;
+  CHECK(program::run(memory, std::tie(x, w, n), std::tie(whole)) == ct::status::ok);
+  n = 1002;
+  CHECK(program::run(memory, std::tie(x, w, n), std::tie(y)) == ct::status::index_out_of_range);
+}
+
+namespace {
+
+constexpr auto by_named_row = [](auto x, auto n) {
+  return ct::for_loop(n, [&](auto i, auto s) { return 0.9 * s + ct::sum(x(i) * x(i)); }, 0.0);
+};
+/// The sum of the first n rows' squares, with weights, and its gradient.
+void agrees_by_named_row(ct::tensor<double, "t", 2> const& x, std::int64_t n) {
+  auto const [value, dx] = ct::value_and_grad<0>(by_named_row)(x, n);
+  double wanted = 0;
+  for (std::int64_t k = 0; k < n; ++k) wanted = .9 * wanted + x(k, 0) * x(k, 0) + x(k, 1) * x(k, 1);
+  is_close(value, wanted);
+  for (std::int64_t k = 0; k < x.size() / 2; ++k)
+    is_close(dx(k, 1), k < n ? 2 * x(k, 1) * std::pow(.9, static_cast<double>(n - 1 - k)) : 0);
+  is_close(ct::jvp<0>(by_named_row)(x, n, x).second, 2 * wanted);
+}
+
+} // namespace
+
+TEST_CASE("Loops with an argument as their count read rows of tensors whose extents have names") {
+  ct::tensor<double, "t", 2> x(7);
+  for (int k = 0; k < 14; ++k) x.data()[k] = .3 * k - 1;
+  for (std::int64_t const n : {std::int64_t{0}, std::int64_t{3}, std::int64_t{7}}) agrees_by_named_row(x, n);
+  CHECK_THROWS_AS(ct::compiled(by_named_row)(x, std::int64_t{8}), ct::error);
+  agrees_by_named_row(ct::tensor<double, "t", 2>(0), 0); // no rows
+  CHECK_THROWS_AS(ct::compiled(by_named_row)(ct::tensor<double, "t", 2>(0), std::int64_t{1}), ct::error);
+
+  // several counts at once
+  ct::tensor<std::int64_t, 3> const counts{2, 7, 0};
+  auto const each = ct::vmap<ct::unmapped, 0>(by_named_row)(x, counts);
+  for (int k = 0; k < 3; ++k) is_close(each(k), ct::compiled(by_named_row)(x, counts(k)));
 }
 
 namespace {

@@ -14,6 +14,7 @@ struct read_by_row {
   symbol from = none;
   std::int64_t offset = 0;
   symbol row = none;
+  bool checked = false; // the number of iterations is known at run time only
 };
 
 /// A region of a loop or branch under construction.
@@ -26,6 +27,7 @@ struct open_region {
   array<symbol> sources, copies;      // values without operands of the region around it, and those computed again
   open_region* around = nullptr;      // the next one outwards
   symbol limit = none;                // of a body of a traced loop: the first number that iterations do not have
+  bool runs_all = false;              // that loop has no condition
   array<read_by_row> rows;            // what that body reads row by row: its last inputs
 
   /// Drops the symbols from `first` on, and captures that no region uses afterwards.

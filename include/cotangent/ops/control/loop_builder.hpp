@@ -96,6 +96,7 @@ public:
   /// The same, for a body that may read tensors row by row: see `extend::row_at`.
   constexpr extend::symbol const* open_body_of_rows() {
     body_.limit = limit_;
+    body_.runs_all = at_.condition == extend::none && start_ == extend::none;
     return open_body();
   }
   constexpr void close_body(extend::symbol const* next, int count, extend::symbol const* entries = nullptr,
@@ -121,7 +122,11 @@ public:
     if (at_.has_start() && (limit_ == extend::none || at_.condition != extend::none))
       b_.refuse<refusals::loop_starts>(limit_ != extend::none, at_.condition != extend::none, where);
     bool const failed = b_.failed().why != nullptr;
-    for (int k = 0; k < body_.rows.size() && !failed; ++k) scans_.push(detail::sequence_read(b_, body_.rows[k]));
+    for (int k = 0; k < body_.rows.size() && !failed; ++k) {
+      detail::read_by_row const& r = body_.rows[k];
+      if (r.checked) limit_ = detail::limited_to_rows({&b_, limit_}, b_.dims(r.from).size[0] - r.offset).id; // of a name the offset is 0
+      scans_.push(detail::sequence_read(b_, r));
+    }
     at_.captured = captures_.size();
     at_.scanned = scans_.size();
     for (int k = 0; k < at_.carried; ++k) results_.push(failed ? b_.refused() : input_like(inits_[k]));

@@ -14,14 +14,27 @@ namespace cotangent {
 
 namespace detail {
 
-/// True if the numbers of iterations, below `limit`, plus `offset` are below `rows`; with `all`, if each row has an iteration.
-constexpr bool iterates_rows(builder const& b, symbol limit, dimension rows, std::int64_t offset, bool all) {
-  node const* const n = limit == none ? nullptr : b.producer(limit);
-  if (n == nullptr) return false;
+enum class row_range : unsigned char { outside, inside, unknown };
+
+/// Whether the numbers of iterations, below `limit`, plus `offset` are below `rows`; with `all`, whether each row has an iteration.
+constexpr row_range iterates_rows(builder const& b, symbol limit, dimension rows, std::int64_t offset, bool all) {
+  row_range const open = all || offset < 0 || (offset > 0 && rows < offset) ? row_range::outside : row_range::unknown;
+  node const* const n = b.producer(limit);
+  if (n == nullptr) return open;
   std::int64_t const* const number = b.get().numbers.data() + n->attribute;
-  if (n->op == info_of<op::size>()) return n->attribute_count == 1 && *number == rows && offset == 0;
-  if (n->op != info_of<op::constant>() || *number <= 0 || offset < 0 || *number > rows || offset > rows - *number) return false;
-  return !all || *number == rows;
+  if (n->op == info_of<op::size>() && n->attribute_count == 1 && *number == rows && offset == 0) return row_range::inside;
+  if (n->op != info_of<op::constant>()) return open;
+  if (*number <= 0 || offset < 0 || *number > rows || offset > rows - *number) return row_range::outside;
+  return !all || *number == rows ? row_range::inside : row_range::outside;
+}
+/// The limit, and at most `rows`: if it is larger, the run reports an index out of range, as the iterations beyond would.
+constexpr term limited_to_rows(term limit, dimension rows) {
+  builder& b = *limit.b;
+  std::int32_t const number = limit.shape_id();
+  term const most = extend::count_of(extend::iota(b, element::int64, rows), 1, number);
+  term const beyond = extend::convert(extend::apply<op::less>(most, limit), element::int64);
+  term const checked = extend::gather(extend::iota(b, element::int64, 1), beyond); // its one row is 0
+  return extend::apply<op::min>(limit + checked, most);
 }
 /// The sequence of the rows from the offset on.
 constexpr symbol sequence_read(builder& b, read_by_row const& read) {
@@ -49,7 +62,9 @@ constexpr symbol row_of_iteration(builder& b, symbol x, symbol index) {
     if (body->captured[k] != x) continue;
     symbol const from = (*body->captures)[k];
     bool const in_body = b.tensor(from).region != 0; // where rows that are not read would cost time in each iteration
-    if (b.tensor(from).depth != 0 || !iterates_rows(b, body->limit, b.dims(from).size[0], offset, in_body)) return none;
+    if (b.tensor(from).depth != 0) return none;
+    row_range const range = iterates_rows(b, body->limit, b.dims(from).size[0], offset, in_body);
+    if (range == row_range::outside || (range == row_range::unknown && !body->runs_all)) return none;
     for (read_by_row const& r : body->rows)
       if (r.from == from && r.offset == offset) return r.row;
     dimensions row = b.dims(from);
@@ -57,7 +72,7 @@ constexpr symbol row_of_iteration(builder& b, symbol x, symbol index) {
     --row.rank;
     symbol const y = b.symbol_of(b.tensor(from).type, b.shape(row));
     body->inputs.push(y);
-    body->rows.push({from, offset, y});
+    body->rows.push({from, offset, y, range == row_range::unknown});
     return y;
   }
   return none;
@@ -68,8 +83,8 @@ constexpr symbol row_of_iteration(builder& b, symbol x, symbol index) {
 namespace extend {
 
 /// Row `index` of x along axis 0. If a body of a loop reads a tensor from outside at the number of its iteration, or at that
-/// plus a constant, and is known to stay inside, the row is scanned: an input of the body, without a check, whose cotangents
-/// are rows of a result of the reverse loop.
+/// plus a constant, the row is scanned: an input of the body, without a check, whose cotangents are rows of a result of the
+/// reverse loop. If the count is known at run time only, it is compared with the rows before the loop.
 constexpr term row_at(term x, term index) {
   symbol const row = detail::row_of_iteration(*x.b, x.id, index.id);
   return row != none ? term{x.b, row} : gather(x, index);
