@@ -101,6 +101,15 @@ TEST_CASE("Eager gradients mask the side that select did not choose", "[eager_ma
   SECTION("a mask above an operation that moves elements") {
     compare([](auto x) { return ct::sum(ct::select(ct::reverse(x) > 0, ct::reverse(ct::square(x)), 0)); }, at, {0, 4, 1, 0, 2});
   }
+  SECTION("a value that both passes of a second derivative mask") {
+    compare([](auto x) { return ct::sum(ct::sin(ct::select(x > 0, x * x, ct::sqrt(-x)))); }, values{0.5, -4}, {std::cos(0.25), -0.25 * std::cos(2.0)});
+  }
+  SECTION("two masks of one value") {
+    compare([](auto x) {
+      auto const l = ct::log(x);
+      return ct::sum(ct::select(x > 0, l, 0)) + ct::sum(ct::select(x > 1, l * l, 0));
+    }, at, {0, 0.5 + l2, 2, 0, 1});
+  }
   SECTION("functions composed of selects") {
     compare([](auto x) { return ct::sum(ct::huber(x, 0.0)); }, values{inf, -inf, 0.5, -3}, {1, -1, 0.5, -1});
   }

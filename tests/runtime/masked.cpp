@@ -92,6 +92,48 @@ TEST_CASE("second derivatives under select") {
     for (int k = 0; k < 3; ++k) near(h(i, k), i != k || i == 0 ? 0 : 1 / at(i));
 }
 
+namespace {
+
+template <class F> void second_derivatives_are(F f, vector3 const& wanted) { // of a sum of functions of one element each
+  auto const check = [&](auto const& h) {
+    for (int i = 0; i < 3; ++i)
+      for (int k = 0; k < 3; ++k) near(h(i, k), i == k ? wanted(i) : 0);
+  };
+  check(ct::hessian(f)(at));
+  check(ct::jacrev(ct::jacfwd(f))(at));
+  check(ct::jacrev(ct::grad(f))(at));
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const twice = g.gradient({ct::sum(g.gradient({f(x)}, {x}).front())}, {x}).front();
+  auto const rows = ct::jacrev(ct::jacfwd(f))(x);
+  auto p = g.compile({twice, rows});
+  std::vector<double> const data{at(0), at(1), at(2)};
+  p.bind(x, data);
+  p.run();
+  check(p.value(rows));
+  for (int k = 0; k < 3; ++k) near(p.value(twice)(k), wanted(k));
+}
+
+} // namespace
+
+TEST_CASE("Reverse mode over a gradient masks the side that select does not choose") {
+  second_derivatives_are([](auto x) { return ct::sum(ct::select(x > 0, x * ct::log(x), 0.0)); }, {0, 1, 0.25});
+  second_derivatives_are([](auto x) { return ct::sum(ct::select(x <= 0, x * x, ct::sin(x) * ct::log(x))); },
+                         {2, 2 * std::cos(1.0) - std::sin(1.0), std::cos(4.0) / 2 - std::sin(4.0) * (std::log(4.0) + 1.0 / 16)});
+  second_derivatives_are([](auto x) { return ct::sum(ct::square(ct::select(x > 0, ct::sqrt(x), x))); }, {2, 0, 0});
+  second_derivatives_are([](auto x) { return ct::sum(ct::select(x > 3, x * x, ct::sqrt(4.0 - x))); }, {-1.0 / 32, -0.25 * std::pow(3.0, -1.5), 2});
+}
+
+TEST_CASE("A mask that the function computes itself, and two masks of one value, are masks") {
+  gradient_is([](auto x) { return ct::sum(ct::select(x > 0, 1.0, 0.0) + ct::select(x > 0, ct::log(x), 0.0)); }, {0, 1, 0.25});
+  gradient_is(
+      [](auto x) {
+        auto const l = ct::log(x);
+        return ct::sum(ct::select(x > 0, l * l, 0.0) + ct::select(x > 3, l, x));
+      },
+      {1, 1, 0.5 * std::log(4.0) + 0.25});
+}
+
 TEST_CASE("select in loops and in rows of vmap") {
   auto const looped = [](auto x) {
     return ct::sum(ct::for_loop(2, [](auto, auto y) { return ct::select(y > 0, ct::sqrt(y), y); }, x));

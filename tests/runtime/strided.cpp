@@ -55,7 +55,7 @@ template <class T> struct small_mdspan {
   static constexpr std::size_t rank() { return 2; }
   static constexpr std::size_t static_extent(std::size_t k) { return k == 0 ? static_cast<std::size_t>(-1) : 3; }
   static constexpr bool is_always_strided() { return true; }
-  T* data_handle() const { return first; }
+  T* const& data_handle() const { return first; } // a reference, as std::mdspan returns
   int mapping() const { return 0; }
   std::size_t extent(std::size_t k) const { return sizes[k]; }
   std::size_t stride(std::size_t k) const { return strides[k]; }

@@ -4,6 +4,7 @@
 
 #include <cotangent/core/argument.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -19,7 +20,7 @@ concept mdspan_like = requires(T const& t) {
   typename T::extents_type;
   typename T::layout_type;
   t.mapping();
-  { t.data_handle() } -> std::same_as<std::add_pointer_t<typename T::element_type>>;
+  { t.data_handle() } -> std::convertible_to<std::add_pointer_t<typename T::element_type>>;
   t.extent(0);
   T::static_extent(0);
   T::rank();
@@ -51,7 +52,8 @@ struct cotangent::extend::memory<T> {
     for (int k = 0; k < extents.rank; ++k) to[k] = static_cast<std::int64_t>(t.extent(static_cast<std::size_t>(k)));
   }
   static constexpr void strides(T const& t, std::int64_t* to) {
-    for (int k = 0; k < extents.rank; ++k) to[k] = static_cast<std::int64_t>(t.stride(static_cast<std::size_t>(k)));
+    if constexpr (T::rank() > 0) // without axes there is no stride
+      for (int k = 0; k < extents.rank; ++k) to[k] = static_cast<std::int64_t>(t.stride(static_cast<std::size_t>(k)));
   }
 };
 

@@ -230,15 +230,15 @@ struct relu : extend::elementwise<1> {
   }
 };
 
-/// x to the power p. Adjoints: dy p x^(p-1), which is 0 if p = 0; dy y log(x), which is 0 if x = 0 and p > 0.
+/// x to the power p. Adjoints: dy p x^(p-1), which is 0 if p = x = 0; dy y log(x), which is 0 if x = 0 and p > 0.
 struct pow : extend::elementwise<2> {
   static constexpr char const* name = "pow";
   static constexpr float cost = 40;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& p) { return math::pow(x, p); }
   static constexpr term partial(auto const& r, int k) {
     auto const x = r.x(0), p = r.x(1);
-    // If p is 0, p x^(p-1) would be 0 times infinity at x = 0.
-    if (k == 0) return p * extend::apply<pow>(x, extend::select(p == 0, extend::constant_like(p, 1), p - 1));
+    // If p and x are 0, p x^(p-1) would be 0 times infinity.
+    if (k == 0) return p * extend::apply<pow>(extend::select(p == 0, extend::select(x == 0, extend::constant_like(x, 1), x), x), p - 1);
     return r.y() * extend::apply<log>(extend::select(x == 0, extend::constant_like(x, 1), x));
   }
 };

@@ -3,7 +3,9 @@
 #define COTANGENT_TRANSFORM_MASKED_HPP
 
 #include <cotangent/ops/broadcast.hpp>
+#include <cotangent/ops/reduction.hpp>
 
+#include <bit>
 #include <cstdint>
 
 // Cotangents of what `select` did not choose are 0. Where the function that was not chosen has a pole, 0 times an infinite
@@ -25,13 +27,13 @@ constexpr bool is_zero(graph const& g, symbol x) {
   return p != none && g.nodes[p].op == info_of<op::constant>() && g.numbers[g.nodes[p].attribute] == 0;
 }
 
-/// True if this operation makes a cotangent, in a node from `made` on, which a sweep appended.
-constexpr bool is_made_by(graph const& g, symbol x, std::int32_t made, operation const* o) {
+/// (The node may be older than the sweep: an equal one of the function, or of its first gradient, is not made again.)
+constexpr bool is_made_by(graph const& g, symbol x, operation const* o) {
   std::int32_t const p = g.tensors[x].producer;
-  return p >= made && g.nodes[p].op == o;
+  return p != none && g.nodes[p].op == o;
 }
-constexpr masked_cotangent select_mask(graph const& g, symbol x, std::int32_t made) {
-  if (!is_made_by(g, x, made, info_of<op::select>())) return {};
+constexpr masked_cotangent select_mask(graph const& g, symbol x) {
+  if (!is_made_by(g, x, info_of<op::select>())) return {};
   std::int32_t const p = g.tensors[x].producer;
   symbol const* const ids = g.ids.data() + g.nodes[p].first;
   if (is_zero(g, ids[2])) return {ids[0], ids[1], ids[2], false};
@@ -39,13 +41,39 @@ constexpr masked_cotangent select_mask(graph const& g, symbol x, std::int32_t ma
   return {};
 }
 
-/// The same; the mask of a cotangent that is broadcast to the operands of a reduction is broadcast with it.
-constexpr masked_cotangent cotangent_mask(builder& b, symbol x, std::int32_t made) {
+constexpr masked_cotangent cotangent_mask(builder& b, symbol x);
+
+/// The mask of a sum over axes along which the condition is repeated: the cotangent of a value that was repeated, for example for
+/// many tangents. The node of the sum is `n`.
+constexpr masked_cotangent mask_of_sum(builder& b, node const n, std::int32_t shape) {
   graph const& g = b.get();
-  if (masked_cotangent const m = select_mask(g, x, made)) return m;
-  if (is_made_by(g, x, made, info_of<op::broadcast>())) {
+  masked_cotangent const m = cotangent_mask(b, g.ids[n.first]);
+  if (!m || !is_made_by(g, m.condition, info_of<op::broadcast>())) return {};
+  auto const summed = static_cast<std::uint32_t>(g.numbers[n.attribute]);
+  node const repeats = g.nodes[g.tensors[m.condition].producer];
+  symbol const one = g.ids[repeats.first];
+  dimensions const from = b.dims(one), to = b.dims(m.condition);
+  std::int64_t axes[max_rank]{};
+  bool in_order = from.rank == g.shapes[shape].rank;
+  for (int k = 0; k < from.rank; ++k) {
+    auto const axis = static_cast<int>(g.numbers[repeats.attribute + k]);
+    if ((summed >> axis & 1u) != 0 || from.size[k] != to.size[axis]) return {};
+    axes[k] = axis - std::popcount(summed & ((1u << axis) - 1));
+    in_order = in_order && axes[k] == k;
+  }
+  symbol const condition =
+      in_order ? one : push_as(info_of<op::broadcast>(), b, {term{&b, one}}, axes, from.rank, element::boolean, shape).id;
+  symbol const value = push(info_of<op::sum>(), {term{&b, m.value}}, {static_cast<std::int64_t>(summed)}).id;
+  return {condition, value, extend::constant(b, b.tensor(value).type, shape, 0).id, m.on_false};
+}
+
+/// The same; the mask of a cotangent that is broadcast to the operands of a reduction is broadcast with it.
+constexpr masked_cotangent cotangent_mask(builder& b, symbol x) {
+  graph const& g = b.get();
+  if (masked_cotangent const m = select_mask(g, x)) return m;
+  if (is_made_by(g, x, info_of<op::broadcast>())) {
     node const n = g.nodes[g.tensors[x].producer];
-    masked_cotangent const m = cotangent_mask(b, g.ids[n.first], made);
+    masked_cotangent const m = cotangent_mask(b, g.ids[n.first]);
     if (!m) return {};
     std::int64_t axes[max_rank]{};
     int const count = b.dims(g.ids[n.first]).rank;
@@ -56,6 +84,7 @@ constexpr masked_cotangent cotangent_mask(builder& b, symbol x, std::int32_t mad
     };
     return {wide(m.condition), wide(m.value), extend::constant(b, b.tensor(x).type, shape, 0).id, m.on_false};
   }
+  if (is_made_by(g, x, info_of<op::sum>())) return mask_of_sum(b, g.nodes[g.tensors[x].producer], g.tensors[x].shape);
   return {};
 }
 
@@ -75,9 +104,9 @@ class cotangent_masks {
   symbol value_, whole_;
 
 public:
-  constexpr cotangent_masks(builder& b, symbol cotangent, std::int32_t made) : value_(cotangent), whole_(cotangent) {
+  constexpr cotangent_masks(builder& b, symbol cotangent) : value_(cotangent), whole_(cotangent) {
     while (count_ < most)
-      if (masked_cotangent const m = cotangent_mask(b, value_, made)) {
+      if (masked_cotangent const m = cotangent_mask(b, value_)) {
         all_[count_++] = m;
         value_ = m.value;
       } else break;
@@ -90,11 +119,18 @@ public:
   }
 };
 
-/// The sum of two cotangents with one mask, under that mask; `none` if they have none in common.
-constexpr symbol masked_sum(builder& b, symbol x, symbol y, std::int32_t made) {
-  if (!is_made_by(b.get(), x, made, info_of<op::select>())) return none;
-  masked_cotangent const p = select_mask(b.get(), x, made), q = select_mask(b.get(), y, made);
-  if (!p || !q || p.condition != q.condition) return none;
+/// The sum of two cotangents that both have a mask, under that mask or under both masks; otherwise `none`.
+constexpr symbol masked_sum(builder& b, symbol x, symbol y) {
+  masked_cotangent p = select_mask(b.get(), x), q = select_mask(b.get(), y);
+  if (!p && !q) return none;
+  if (!p) p = cotangent_mask(b, x);
+  if (!q) q = cotangent_mask(b, y);
+  if (!p || !q) return none;
+  if (p.condition != q.condition) {
+    auto const keeps = [&](masked_cotangent const& m) { return m.on_false ? !term{&b, m.condition} : term{&b, m.condition}; };
+    term const sum = push(info_of<op::add>(), {term{&b, x}, term{&b, y}});
+    return push(info_of<op::select>(), {keeps(p) || keeps(q), sum, extend::constant_like(sum, 0)}).id;
+  }
   if (p.on_false == q.on_false) return masked_by(b, p, push(info_of<op::add>(), {term{&b, p.value}, term{&b, q.value}}).id);
   masked_cotangent const& first = p.on_false ? q : p;
   return push(info_of<op::select>(), {term{&b, p.condition}, term{&b, first.value}, term{&b, p.on_false ? p.value : q.value}}).id;

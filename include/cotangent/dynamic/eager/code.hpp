@@ -177,10 +177,10 @@ inline bool is_known_zero(builder const& b, symbol t) {
 }
 
 /// Splits a gradient into a value and the mask under which it stands: booleans, false where the gradient is 0 whatever the value
-/// is. `none` if it has no mask made by a node from `from` on.
-inline symbol take_mask(builder& b, symbol& gradient, std::int32_t from) {
+/// is. `none` if it has no mask.
+inline symbol take_mask(builder& b, symbol& gradient) {
   term all{};
-  while (cotangent::detail::masked_cotangent const m = cotangent::detail::cotangent_mask(b, gradient, from)) {
+  while (cotangent::detail::masked_cotangent const m = cotangent::detail::cotangent_mask(b, gradient)) {
     term const c{&b, m.condition}, keep = m.on_false ? !c : c;
     all = all.present() ? all && keep : keep;
     gradient = m.value;
@@ -198,9 +198,8 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
   made->code.of = &c;
   graph_view const v = c.g;
   builder b(v);
-  std::int32_t const from = b.get().nodes.size();
   bool selects = masked.any();
-  for (std::int32_t i = 0; i < from; ++i) selects = selects || v.nodes[i].op == info_of<op::select>();
+  for (std::int32_t i = 0; i < b.get().nodes.size(); ++i) selects = selects || v.nodes[i].op == info_of<op::select>();
   std::vector<symbol> x, y, dy, masks, outputs, seeds, wrt, dx;
   for (int k = 0; k < v.input_count(); ++k) x.push_back(v.input(k));
   for (int k = 0; k < v.output_count(); ++k) {
@@ -217,7 +216,6 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
   dx.resize(wrt.size() + 1);
   gradient_request request{outputs.data(), seeds.data(), static_cast<int>(outputs.size()), wrt.data(),
                            static_cast<int>(wrt.size()), unreachable::zeros, nullptr, 0};
-  request.masks_from = from;
   cotangent::detail::gradient(b, request, dx.data());
   if (b.failed().why != nullptr) {
     made->failed = b.failed();
@@ -229,7 +227,7 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
       symbol d = dx[static_cast<std::size_t>(at++)];
       if (is_known_zero(b, d)) continue;
       made->reached.add(k);
-      kept.push_back(selects ? take_mask(b, d, from) : none);
+      kept.push_back(selects ? take_mask(b, d) : none);
       results.push_back(d);
       made->code.results.push_back(c.operands[static_cast<std::size_t>(k)]);
     }

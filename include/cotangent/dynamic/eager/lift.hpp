@@ -211,7 +211,7 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
   using T = element_made<Fn, A...>;
   if constexpr (widens<Fn, A...>) return detail::eager_lift(where, fn, widened(where, a)...);
   else if constexpr (((is_floating_type<A> && !is_floating_type<L>) || ...)) {
-    static_assert(refusals::fractional_literal::report<A..., L>());
+    static_assert(fractions_fit<L, A...>());
     return variable<T>();
   } else {
     request const r = request_of<Fn>(where);

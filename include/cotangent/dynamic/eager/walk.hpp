@@ -92,6 +92,18 @@ inline held plain(eager_state& s, eager_cotangent& d, std::source_location where
   return y;
 }
 
+/// True where one of two masks is.
+inline held either(eager_state& s, held const& a, held const& b, std::source_location where) {
+  eager_operand const x[]{operand_of(a), operand_of(b)};
+  eager_key key{&function_tag<op::logical_or>::here, {}, 0};
+  key.put(a.shape * 8 + static_cast<int>(a.type));
+  held y;
+  apply_code(s, code_for(s, key, x, 2, {"select", 8, nullptr, 0, where}, [](builder& to, symbol const* t, std::vector<symbol>& r) {
+    r.push_back((term{&to, t[0]} || term{&to, t[1]}).id);
+  }), x, &y, where);
+  return y;
+}
+
 class eager_walk {
   eager_state& s_;
   std::vector<eager_record*> order_; // operands before the results
@@ -195,10 +207,12 @@ private:
       return;
     }
     bool const alike = sum.mask.data == d.mask.data; // or none
+    held const mask = alike ? sum.mask : sum.mask && d.mask ? either(s_, sum.mask, d.mask, where_) : held();
     held const value = alike ? d.value : plain(s_, d, where_);
     if (!alike) (void)plain(s_, sum, where_);
     d = {};
     add_to(s_, sum.value, value, where_);
+    sum.mask = mask;
   }
 
   /// True if the values that the adjoint reads are alive: `a` may be another adjoint than the prepared one.

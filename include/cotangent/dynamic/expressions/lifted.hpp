@@ -187,7 +187,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
   using T = element_made<Fn, A...>;
   if constexpr (widens<Fn, A...>) return detail::lift(where, fn, widened(where, a)...);
   else if constexpr (((is_floating_type<A> && !is_floating_type<L>) || ...)) {
-    static_assert(refusals::fractional_literal::report<A..., L>());
+    static_assert(fractions_fit<L, A...>());
     return expr<T>();
   } else {
     graph_state* const s = state_among(a...);

@@ -220,14 +220,15 @@ struct atan2 : extend::elementwise<2> {
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& y, V const& x) { return math::atan2(y, x); }
   static constexpr term partial(auto const& r, int k);
 };
-/// sqrt(x x + y y), 1.2 ulp, without overflow of the squares. Adjoints: dy x / h, dy y / h, which are 0 at (0, 0).
+/// sqrt(x x + y y), 1.2 ulp, without overflow of the squares. Adjoints: dy x / h, dy y / h; all derivatives are 0 at (0, 0).
 struct hypot : extend::elementwise<2> {
   static constexpr char const* name = "hypot";
   static constexpr bool commutative = true;
   static constexpr float cost = 14;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::hypot(x, y); }
   static constexpr term partial(auto const& r, int k) {
-    return r.x(k) / extend::select(r.y() == 0, extend::constant_like(r.y(), 1), r.y());
+    term const is_origin = r.y() == 0, one = extend::constant_like(r.y(), 1), zero = extend::constant_like(r.y(), 0);
+    return extend::select(is_origin, zero, r.x(k) / extend::select(is_origin, one, r.y()));
   }
 };
 constexpr term atan2::partial(auto const& r, int k) {
@@ -251,7 +252,8 @@ struct xlogy : extend::elementwise<2> {
   }
   static constexpr term partial(auto const& r, int k) {
     if (k == 0) return extend::apply<log>(r.x(1));
-    return r.x(0) / extend::select(r.x(0) == 0, extend::constant_like(r.x(0), 1), r.x(1));
+    term const x = r.x(0), y = r.x(1);
+    return x / extend::select(x == 0, extend::select(y == 0, extend::constant_like(y, 1), y), y); // (0 / 0 is NaN)
   }
 };
 

@@ -50,6 +50,15 @@ template <class... A> using unlike_operands =
                        std::conditional_t<((is_expr<A> || open_expr<A>) || ...),
                                           refusals::tensor_meets_expression, refusals::plain_operands>>;
 
+/// True if no operand is a fraction that meets integers; else a report.
+template <class T, class... A> constexpr bool fractions_fit() {
+  constexpr auto fits = []<class B>(std::type_identity<B>) {
+    if constexpr (is_floating_type<B> && !is_floating_type<T>) return refusals::fractional_literal::report<B, T>();
+    else return true;
+  };
+  return (fits(std::type_identity<A>{}) && ...);
+}
+
 /// An expression unchanged; a literal as a detached expression of element T.
 template <class T, class A> constexpr auto as_expr(A const& a) {
   if constexpr (is_expr<A> || open_expr<A>) return a;

@@ -51,7 +51,6 @@ struct gradient_request {
   array<std::int32_t>* made_for = nullptr;
   aggregation sum = {};
   gradient_walk walk = {};
-  std::int32_t masks_from = none; // the first node of the masks that seeds have, if any
 };
 
 /// Reads of a region under construction from another region: for each value the symbol for it here.
@@ -165,8 +164,7 @@ public:
 
   /// The gradients, `none` if absent; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
-    std::int32_t const made = r.masks_from != none ? r.masks_from : b_.get().nodes.size();
-    operation const *const log = info_of<op::log>(), *const select = info_of<op::select>(), *const broadcast = info_of<op::broadcast>();
+    operation const *const log = info_of<op::log>(), *const select = info_of<op::select>(), *const broadcast = info_of<op::broadcast>(), *const sum = info_of<op::sum>();
     cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
@@ -209,9 +207,9 @@ public:
         continue;
       if (s_.in != nullptr) import(n);
       std::int32_t const maker = b_.get().tensors[total].producer;
-      operation const* const made_by = maker < made ? nullptr : b_.get().nodes[maker].op;
-      if ((made_by == select || made_by == broadcast) && n.op->kind == operation_kind::elementwise) { // it may have a mask
-        cotangent_masks const masks(b_, total, made);
+      operation const* const made_by = maker < 0 ? nullptr : b_.get().nodes[maker].op;
+      if ((made_by == select || made_by == broadcast || made_by == sum) && n.op->kind == operation_kind::elementwise) { // it may have a mask
+        cotangent_masks const masks(b_, total);
         adjoint_rule rule{{b_, n}, &masks.value(), wanted.data(), given.data()};
         n.op->adjoint(rule);
         for (int k = 0; k < n.operand_count; ++k)

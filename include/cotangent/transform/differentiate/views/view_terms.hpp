@@ -25,9 +25,9 @@ struct aggregation {
 
 namespace cotangent::detail {
 
-/// The sum of two cotangents of one symbol. Those that `select` masked, in nodes from `made` on, keep their mask.
+/// The sum of two cotangents of one symbol. Those that `select` masked keep their mask.
 /// Cotangents of half precision are added as float; an intermediate sum that is one conversion is read before its rounding.
-constexpr symbol cotangent_sum(builder& b, symbol x, symbol y, std::int32_t made = INT32_MAX) {
+constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
   term const s{&b, x}, t{&b, y};
   if (b.tensor(x).depth > 0) return extend::sequence_add(s, t).id;
   if (element const e = b.tensor(x).type; is_half(e)) {
@@ -36,9 +36,9 @@ constexpr symbol cotangent_sum(builder& b, symbol x, symbol y, std::int32_t made
       bool const converts = p != nullptr && p->op == info_of<op::convert>() && b.tensor(b.get().ids[p->first]).type == arithmetic_of(e);
       return converts ? b.inside(b.get().ids[p->first], b.place) : extend::convert({&b, z}, arithmetic_of(e)).id;
     };
-    return extend::convert({&b, cotangent_sum(b, before_rounding(x), before_rounding(y), made)}, e).id;
+    return extend::convert({&b, cotangent_sum(b, before_rounding(x), before_rounding(y))}, e).id;
   }
-  if (symbol const sum = masked_sum(b, x, y, made); sum != none) return sum;
+  if (symbol const sum = masked_sum(b, x, y); sum != none) return sum;
   return push(info_of<op::add>(), {s, t}).id;
 }
 /// The sum of several, by `how`.
@@ -64,12 +64,11 @@ constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol x, sym
 class contribution_lists {
   builder& b_;
   aggregation how_;
-  std::int32_t made_; // the first node of the sweep
   array<symbol> value_;
   array<std::int32_t> next_;
 
 public:
-  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how), made_(b.get().nodes.size()) {
+  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how) {
     value_.push(none);
     next_.push(0);
   }
@@ -85,7 +84,7 @@ public:
   constexpr symbol sum(std::int32_t head, std::int32_t& tail) {
     if (how_.sum == nullptr) {
       for (std::int32_t k = next_[head]; k != 0; k = next_[k])
-        value_[head] = cotangent_sum(b_, value_[head], value_[k], made_);
+        value_[head] = cotangent_sum(b_, value_[head], value_[k]);
     } else if (next_[head] != 0) {
       array<symbol> all;
       for (std::int32_t k = head; k != 0; k = next_[k]) all.push(value_[k]);
