@@ -75,6 +75,30 @@ TEST_CASE("all derivatives of a norm and a standard deviation are 0 where these 
   CHECK(ct::hessian([](auto x) { return ct::norm(x); })(zero) == ct::tensor<double, 3, 3>{});
   CHECK(ct::hessian([](auto x) { return ct::std(x); })(ones) == ct::tensor<double, 3, 3>{});
   CHECK(ct::grad([](auto x) { return ct::norm(x); })(zero) == zero);
+  CHECK(ct::hessian([](auto x) { return ct::hypot(x(0), x(1)); })(ct::tensor<double, 2>{}) == ct::tensor<double, 2, 2>{});
+}
+
+TEST_CASE("second derivatives of powers at exponent 0, and of x log(y) at x = 0, are those beside it") {
+  constexpr auto power = [](auto x) { return ct::pow(x(0), x(1)); };
+  constexpr auto product = [](auto x) { return ct::xlogy(x(1), x(0)); };
+  using pair = ct::tensor<double, 2>;
+  for (double const x : {0.5, 2.0, 4.0}) {
+    pair const at{x, 0};
+    double const l = std::log(x);
+    for (auto const& h : {ct::hessian(power)(at), ct::jacrev(ct::grad(power))(at), ct::jacfwd(ct::grad(power))(at), ct::jacrev(ct::jacfwd(power))(at)}) {
+      CHECK(h(0, 0) == 0);
+      CHECK(h(0, 1) == Approx(1 / x));
+      CHECK(h(1, 0) == Approx(1 / x));
+      CHECK(h(1, 1) == Approx(l * l));
+    }
+    for (auto const& h : {ct::hessian(product)(at), ct::jacrev(ct::grad(product))(at), ct::jacfwd(ct::grad(product))(at)}) {
+      CHECK(h(0, 1) == Approx(1 / x));
+      CHECK(h(1, 0) == Approx(1 / x));
+      CHECK((h(0, 0) == 0 && h(1, 1) == 0));
+    }
+  }
+  CHECK(ct::grad(power)(pair{0, 0})(0) == 0); // and no NaN
+  CHECK(ct::grad(product)(pair{0, 0})(0) == 0);
 }
 
 TEST_CASE("second derivatives at equal eigenvalues and singular values are not finite, rather than wrong") {

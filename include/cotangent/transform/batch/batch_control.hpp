@@ -321,7 +321,7 @@ private:
     for (int k = 0; k < results_; ++k)
       if (b_.tensor(result(k)).depth > 0) continue;
       else if (bypass_[k] >= 0) made[k] = outer_.every(operand(1 + static_cast<int>(bypass_[k])));
-      else if (!all) {
+      else if (!all && !is_record(k)) {
         tensor_symbol const t = b_.tensor(result(k));
         made[k] = extend::constant(b_, t.type, outer_.with_rows(t.shape), 0).id;
       }
@@ -340,6 +340,13 @@ private:
     }
     for (int k = 0; k < results_ && b_.failed().why == nullptr; ++k)
       outer_.set(result(k), none, made[k] != none ? made[k] : outer_.every(zero_like(b_, result(k))));
+  }
+  /// True if result k is read after some branches only. Rows that take another one keep what the branch computes from their values:
+  /// zeros could be reported, for example as a singular matrix.
+  constexpr bool is_record(int k) const {
+    for (std::int32_t const r : branches_)
+      if (region_output(b_, r, k) == none) return true;
+    return false;
   }
   /// True if the index is surely that of a branch: of ct::cond.
   constexpr bool selects_one(symbol index) const {

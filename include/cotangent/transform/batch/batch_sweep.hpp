@@ -99,6 +99,12 @@ public:
     term const x{&b_, y};
     return extend::select(rows_like({&b_, active}, x.shape_id()), x, extend::stop_gradient(x)).id;
   }
+  /// The same indices, and 0 for rows that are not active: what they would read is not reported.
+  constexpr symbol in_range(symbol indices) const {
+    if (active == none || indices == none) return indices;
+    term const x{&b_, indices};
+    return extend::select(rows_like({&b_, active}, x.shape_id()), x, extend::constant_like(x, 0)).id;
+  }
   constexpr std::int32_t with_rows(std::int32_t shape) const { return batch_rule{{b_, {}}, s_.rows, nullptr}.with_rows(shape); }
   constexpr void refuse(std::int32_t at, std::source_location where) {
     b_.fail({why<refusals::not_batched>(), {}, {}, at, where});
@@ -167,6 +173,8 @@ private:
       any = any || batched[k] != none;
     }
     symbol const old = n.result_count == 0 ? none : id(n.first + n.operand_count);
+    if ((n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add) && n.operand_count == 2)
+      batched[1] = in_range(batched[1]);
     if (copies_) n = copied(n);
     if (!by_row || !any) return; // (`every` repeats what must have rows without need)
     if (n.result_count != 1) return refuse(i, n.where);
