@@ -59,6 +59,22 @@ inline constexpr auto layer = [](auto x, auto w, auto b) {
   return ct::exp(-chosen) + ct::transpose(ct::transpose(chosen));
 };
 
+TEST_CASE("expressions of any element are bound from a list", "[dynamic]") {
+  ct::dynamic::graph g;
+  std::vector<ct::dynamic::any_expr> weights;
+  std::vector<std::vector<double>> memory;
+  for (int k = 0; k < 3; ++k) {
+    weights.push_back(g.input<double>("w" + std::to_string(k), {2}));
+    memory.emplace_back(2, k + 1.0);
+  }
+  auto const y = ct::sum(weights[0].as<double>() * weights[1].as<double>() * weights[2].as<double>());
+  auto p = g.compile({y});
+  for (std::size_t k = 0; k < 3; ++k) p.bind(weights[k], memory[k]);
+  p.run();
+  CHECK(static_cast<double>(p.value(y)) == 12);
+  CHECK_THROWS_AS(p.bind(weights[0], std::vector<float>(2)), ct::graph_error);
+}
+
 TEST_CASE("one lambda makes a static program and a run-time graph, with equal bits", "[dynamic]") {
   ct::tensor<double, 6, 5> x;
   ct::tensor<double, 5, 7> w;

@@ -43,6 +43,22 @@ template <class T, class From> T filled(From const& from) {
 
 } // namespace
 
+TEST_CASE("a line beyond a table does not cancel, and is infinite at infinity") {
+  static constexpr auto beyond = [](auto x, auto y) {
+    constexpr ct::table line{.ends = ct::outside::extrapolate}, cubic{.kind = ct::interpolation::cubic, .ends = ct::outside::extrapolate};
+    return ct::stack<0>(ct::interp<line>(x, ct::linspace<4>(0.0, 3.0), y), ct::interp<cubic>(x, ct::linspace<4>(0.0, 3.0), y), ct::map_coordinates<line>(y, x));
+  };
+  ct::tensor<double, 4> const flat{0.1, 0.1, 0.1, 0.1}, rising{1, 2, 3, 4};
+  double const inf = std::numeric_limits<double>::infinity();
+  for (double const x : {-1e10, -1e4, 0.3, 2.9, 3.0, 1e6, 1e10})
+    for (double const y : ct::compiled(beyond)(x, flat)) CHECK(y == 0.1);
+  for (double const x : {-1e6, 1.0, 3.0, 1e6})
+    for (double const y : ct::compiled(beyond)(x, rising)) CHECK(y == 1 + x);
+  CHECK(ct::compiled(beyond)(inf, rising)(0) == inf);
+  CHECK(ct::compiled(beyond)(-inf, rising)(0) == -inf);
+  CHECK(ct::grad<0>([](auto x, auto y) { return beyond(x, y)(0); })(1e6, rising) == 1);
+}
+
 TEST_CASE("tables in graphs at run time, and with extents that are names, are those of fixed sizes") {
   ct::tensor<double, 9> at;
   ct::tensor<double, 5> positions, values;

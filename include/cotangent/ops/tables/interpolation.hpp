@@ -48,6 +48,7 @@ struct interval {
   term at, last;     // the last row
   term t;
   term positions{};  // of the rows; absent if the distances are 1
+  bool ends_here = true; // false: t may be below 0 or above 1
 
   /// A row from `at` on, or the first or last one.
   constexpr term row(int by) const { return by == 0 ? at : bounded(at + by, 0 * at, last); }
@@ -59,10 +60,16 @@ struct interval {
     term const apart = row_of(positions, by + 1) - row_of(positions, by);
     return select(by == 0 ? apart > 0 : by < 0 ? at > 0 : at + 1 < last, apart, one);
   }
+  /// The line through both rows. Far beyond them the terms of the weighted mean would cancel.
+  constexpr term line_of(term s, term y0, term y1) const {
+    if (ends_here) return (1 - s) * y0 + s * y1;
+    term const apart = y1 - y0;
+    return select(s < 1, y0 + s * apart, y1 + (s - 1) * apart);
+  }
   /// The curve through the rows value(-1), value(0), value(1), value(2), where `wide` gives numbers the axes of rows. `rows` is the
   /// number of rows of the axis, if it is known.
   constexpr term curve(interpolation kind, dimension rows, auto const& value, auto const& wide) const {
-    term const s = wide(t), y0 = value(0), y1 = value(1), line = (1 - s) * y0 + s * y1;
+    term const s = wide(t), y0 = value(0), y1 = value(1), line = line_of(s, y0, y1);
     if (kind == interpolation::linear || rows == 1 || rows == 2) return line;
     bool const monotone = kind == interpolation::monotone;
     // intervals that the table lacks have the slope of this one
@@ -83,13 +90,13 @@ constexpr interval regular_interval(term x, term last, outside ends) {
   if (ends == outside::constant) x = select(x < 0, zero, select(x > end, end, x));
   term const begin = bounded(apply<op::floor>(select(x == x, x, zero)), zero, end - 1); // (no NaN becomes an integer)
   term const t = ends == outside::constant ? x - begin : select(end > 0, x - begin, zero); // (one row is a constant)
-  return {convert(begin, element::int64), broadcast_to(last, x.shape_id()), t};
+  return {convert(begin, element::int64), broadcast_to(last, x.shape_id()), t, {}, ends == outside::constant};
 }
 /// The position among increasing ones. Precondition: xs is a vector of at least one. An interval without length, at an end of the
 /// table, is a step from its first row to its second one.
 constexpr interval searched_interval(term x, term xs, outside ends) {
   term const last = broadcast_to(last_row(xs, 0), x.shape_id()), start = 0 * last;
-  interval y{start, last, x, xs};
+  interval y{start, last, x, xs, ends == outside::constant};
   if (x.b->failed().why != nullptr) return y;
   y.at = bounded(op::searchsorted::of(xs, x, true) - 1, start, last - 1);
   term const from = y.row_of(xs, 0), apart = y.row_of(xs, 1) - from, zero = constant_like(x, 0), one = constant_like(x, 1);

@@ -99,7 +99,7 @@ public:
     term const x{&b_, y};
     return extend::select(rows_like({&b_, active}, x.shape_id()), x, extend::stop_gradient(x)).id;
   }
-  /// The same indices, and 0 for rows that are not active: what they would read is not reported.
+  /// The same indices, and 0 for rows that are not active: those report no index out of range.
   constexpr symbol in_range(symbol indices) const {
     if (active == none || indices == none) return indices;
     term const x{&b_, indices};
