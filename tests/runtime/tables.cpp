@@ -43,6 +43,16 @@ template <class T, class From> T filled(From const& from) {
 
 } // namespace
 
+TEST_CASE("a spline with fewer rows than its degree needs is reported, if their number has a name") {
+  constexpr auto of = [](auto x, auto c) { return ct::bspline(x, c); };
+  for (std::int64_t n = 1; n < 7; ++n) {
+    ct::tensor<double, "n"> c(n);
+    for (std::int64_t k = 0; k < n; ++k) c(k) = 2;
+    if (n < 4) CHECK_THROWS_AS(ct::compiled(of)(0.5, c), ct::error);
+    else CHECK(ct::compiled(of)(0.5, c) == Approx(2));
+  }
+}
+
 TEST_CASE("a line beyond a table does not cancel, and is infinite at infinity") {
   static constexpr auto beyond = [](auto x, auto y) {
     constexpr ct::table line{.ends = ct::outside::extrapolate}, cubic{.kind = ct::interpolation::cubic, .ends = ct::outside::extrapolate};

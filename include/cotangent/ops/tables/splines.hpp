@@ -52,9 +52,15 @@ template <int Degree, outside Ends> struct bspline_fn {
   static constexpr char const* name = "bspline";
   using uses = table_operations;
   /// Uniform knots: the pieces are [0, 1], [1, 2], ...
+  /// The last row. The run reports an index out of range if the extent has a name, and a call has too few rows.
+  static constexpr term last_of_spline(term c) {
+    term const last = extend::last_row(c, 0);
+    if (c.dims().size[0] >= 0) return last;
+    return last + extend::gather(extend::iota(*c.b, element::int64, 1), extend::convert(last < Degree, element::int64));
+  }
   constexpr term operator()(term x, term c) const {
     if (!extend::is_table(c, 1, Degree + 1)) return x;
-    term const last = extend::last_row(c, 0);
+    term const last = last_of_spline(c);
     extend::interval at = extend::regular_interval(x, last - (Degree - 1), Ends);
     at.last = extend::broadcast_to(last, x.shape_id());
     return spline_of<Degree>(at, c, [&](int k) { return k - at.t; }, [&](int k) { return at.t + (k - 1); },
@@ -67,7 +73,7 @@ template <int Degree, outside Ends> struct bspline_fn {
     if (!extend::is_table(c, 1, Degree + 1)) return x;
     dimension const n = c.dims().size[0], have = knots.dims().size[0];
     if (b.sum(n, Degree + 1) != have) return b.refuse<refusals::table_extents>(have < 0 ? have : have - Degree - 1, n, b.place), x;
-    term const count = extend::broadcast_to(extend::last_row(c, 0) + 1, x.shape_id()), first = 0 * count + Degree;
+    term const count = extend::broadcast_to(last_of_spline(c) + 1, x.shape_id()), first = 0 * count + Degree;
     if (Ends == outside::constant) {
       term const begin = extend::gather(knots, first), end = extend::gather(knots, count);
       if (b.failed().why != nullptr) return x;
