@@ -66,6 +66,8 @@ template <class Op, class T, bool Products> struct sum_operand {
   }
 };
 
+inline constexpr int most_short_width = 8; // of rows that are reduced side by side
+
 template <class Op, class T> T folded(T* sums, std::int64_t count) {
   for (count /= 2; count > 0; count /= 2)
     for (std::int64_t k = 0; k < count; ++k) sums[k] = Op::combine(T{sums[k]}, T{sums[k + count]});
@@ -148,6 +150,23 @@ COTANGENT_INLINE void sum_rows_together(T* to, T const* x, T const* y, row_sums 
   simd::store(to, simd::fold_rows(a, combining<Op>{}));
 }
 
+/// As many rows of one shorter vector as a register has lanes, one in each lane.
+template <class Op, class T, bool Products> void sum_short_rows(T* to, T const* x, T const* y, row_sums const& s) {
+  using V = simd::pack<T, simd::width<T>>;
+  V const neutral = math::broadcast<V>(Op::template neutral<T>());
+  V sum[most_short_width];
+  for (std::int64_t k = 0; k < s.width; ++k) {
+    sum[k] = neutral;
+    if (k >= s.count) continue;
+    V const one = simd::load_strided<V>(x + k, s.step);
+    if constexpr (Products) sum[k] = math::fma(one, simd::load_strided<V>(y + k, s.step), neutral);
+    else sum[k] = s.single ? one : V{Op::combine(neutral, one)};
+  }
+  for (std::int64_t count = s.width / 2; count > 0; count /= 2)
+    for (std::int64_t k = 0; k < count; ++k) sum[k] = Op::combine(sum[k], sum[k + count]);
+  simd::store(to, sum[0]);
+}
+
 /// A row in shorter vectors, position by position.
 template <class Op, class T, bool Products>
 T sum_row_by_one(sum_operand<Op, T, Products> const& from, T* state, row_sums const& s, bool begins, bool ends) {
@@ -191,6 +210,10 @@ void sum_rows(void* result, void* state, void const* x, void const* y, row_sums 
       for (; r + rows <= s.rows; r += rows, to += rows)
         detail::sum_rows_together<Op, T, Products, rows>(to, static_cast<T const*>(x) + r * s.step,
                                                          Products ? static_cast<T const*>(y) + r * s.step : nullptr, s);
+  if (s.width < simd::width<T> && s.width <= detail::most_short_width && s.count <= s.width && s.chains == 1 && begins && ends && s.copies == 1)
+    for (; r + simd::width<T> <= s.rows; r += simd::width<T>, to += simd::width<T>)
+      detail::sum_short_rows<Op, T, Products>(to, static_cast<T const*>(x) + r * s.step,
+                                              Products ? static_cast<T const*>(y) + r * s.step : nullptr, s);
   for (; r < s.rows; ++r) {
     detail::sum_operand<Op, T, Products> const from{static_cast<T const*>(x) + r * s.step,
                                                     Products ? static_cast<T const*>(y) + r * s.step : nullptr};
@@ -225,17 +248,29 @@ template <class Op, class T> void add_to_totals(void* state, void const* operand
   T* const all = static_cast<T*>(state);
   std::int64_t const half = s.columns * s.width;
   auto const combine = [](T& to, T const& one) { to = Op::combine(T{to}, one); };
+  if (s.by_row && s.columns == 1 && s.block == 1 && s.paired == 0 && s.count == 1 && s.step == 1) // one row after the other
+    return detail::sum_rows_in_turn<Op, T, false, 1>(all, x, nullptr, 0, s.rows);
+  std::int64_t block = s.first_row / s.block, next = s.first_row % s.block; // of the row
   for (std::int64_t r = 0; r < s.rows;) {
-    std::int64_t const row = s.first_row + r, inside = row % s.block, left = s.rows - r;
+    std::int64_t const row = s.first_row + r, inside = next, left = s.rows - r;
     if (s.paired > 0 && row == s.paired)
       for (std::int64_t k = 0; k < half; ++k) combine(all[k], all[half + k]), all[half + k] = Op::template neutral<T>();
-    T* const sums = all + (row < s.paired ? row / s.block % 2 * half : 0);
+    T* const sums = all + (row < s.paired ? block % 2 * half : 0);
     std::int64_t const rest = s.block - inside < left ? s.block - inside : left;
+    auto const go_on = [&](std::int64_t rows) {
+      r += rows;
+      next += rows;
+      if (next == s.block) next = 0, ++block;
+    };
     if (s.by_row) {
-      if (s.columns == 1) detail::sum_rows_in_turn<Op, T, false>(sums + inside, x + r * s.step, nullptr, rest, s.step, s.count);
+      if (s.columns == 1 && s.count == 1 && s.step == 1) {
+        std::int64_t j = 0;
+        for (; j + w <= rest; j += w) simd::store(sums + inside + j, V{Op::combine(simd::load<V>(sums + inside + j), simd::load<V>(x + r + j))});
+        for (; j < rest; ++j) combine(sums[inside + j], x[r + j]);
+      } else if (s.columns == 1) detail::sum_rows_in_turn<Op, T, false>(sums + inside, x + r * s.step, nullptr, rest, s.step, s.count);
       for (std::int64_t i = 0; i < s.count && s.columns > 1; ++i)
         for (std::int64_t j = 0; j < rest; ++j) combine(sums[i * s.width + inside + j], x[(r + j) * s.step + i]);
-      r += rest;
+      go_on(rest);
       continue;
     }
     std::int64_t const wanted = s.whole_blocks && inside == 0 && rest == s.block ? s.block : s.together,
@@ -250,7 +285,7 @@ template <class Op, class T> void add_to_totals(void* state, void const* operand
     for (; i < s.count; i += s.width)
       for (std::int64_t j = r; j < r + rows; ++j)
         for (std::int64_t k = 0; k < s.width && i + k < s.count; ++k) combine(sums[k], x[j * s.step + i + k]);
-    r += rows;
+    go_on(rows);
   }
 }
 template <class Op, class T> void end_totals(void* result, void* state, total_sums const& s) {

@@ -81,6 +81,29 @@ inline void repeat_element(char* to, void const* element, std::int64_t bytes, in
   });
 }
 
+/// Copies `count` positions from the index `o` on, which is at element `at`. (A call for each line would cost as much as its copy.)
+template <class Word>
+void fill_short_lines(strided const& v, char const* from, std::int64_t at, kernels::odometer o, char* to, std::int64_t count) noexcept {
+  static constexpr std::int64_t none_[max_rank]{};
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Word));
+  int const inner = v.rank - 1;
+  std::int64_t const step = v.stride[inner] * bytes, size = v.size[inner];
+  std::int64_t unused = 0;
+  while (count > 0) {
+    std::int64_t const line = size - o.index[inner], n = line < count ? line : count;
+    char const* p = from + at * bytes;
+    for (std::int64_t i = 0; i < n; ++i, to += bytes, p += step) {
+      Word word;
+      std::memcpy(&word, p, sizeof word);
+      std::memcpy(to, &word, sizeof word);
+    }
+    count -= n;
+    at -= o.index[inner] * v.stride[inner];
+    o.index[inner] = 0;
+    (void)o.next(inner, v.size, v.stride, at, none_, unused);
+  }
+}
+
 /// Copies positions start, ..., start + count - 1 of the view, in row-major order, to contiguous memory.
 inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   std::size_t const bytes = size_of(f.from.type);
@@ -108,6 +131,8 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
     rest /= f.from.size[k];
     at += o.index[k] * f.from.stride[k];
   }
+  if (!f.positions && f.from.size[inner] <= 8)
+    return as_word(static_cast<std::int64_t>(bytes), [&]<class Word>(Word) { fill_short_lines<Word>(f.from, from, at, o, to, count); });
   std::int64_t const step = f.from.stride[inner];
   while (count > 0) {
     std::int64_t const line = f.from.size[inner] - o.index[inner], n = line < count ? line : count;
