@@ -82,27 +82,41 @@ constexpr bool is_short(std::int64_t m, std::int64_t n, std::int64_t k) {
 /// At most 4 x 4 elements of the result. The operands have the strides of the shape.
 using block_kernel = void (*)(product_shape const&, void const* a, void const* b, void* c);
 
-/// The first Count of 4 lanes, in memory. A processor forwards a store to a later load only if the load lies within the store, and
-/// not at all with a mask: these are as wide as what other kernels load.
-template <int Count, class T> COTANGENT_INLINE simd::pack<T, 4> load_first(T const* p) {
-  using V = simd::pack<T, 4>;
-  if constexpr (Count == 1) return V{p[0]};
-  else if constexpr (Count == 2) return V{p[0], p[1]};
-  else if constexpr (Count == 3) return V{p[0], p[1], p[2]};
-  else return simd::load<V>(p);
+/// Four elements, in packs no wider than a register.
+template <class T> struct quad {
+  static constexpr int lanes = simd::width<T> < 4 ? simd::width<T> : 4, parts = 4 / lanes;
+  using pack = simd::pack<T, lanes>;
+  pack part[static_cast<std::size_t>(parts)];
+};
+
+/// The first Count of four elements, in memory. A processor forwards a store to a later load only if the load lies within the store,
+/// and not at all with a mask: these are as wide as what other kernels load.
+template <int Count, class V, class T> COTANGENT_INLINE void load_first(V& v, T const* p) {
+  if constexpr (Count >= simd::lanes<V>) v = simd::load<V>(p);
+  else if constexpr (Count == 3) v = V{p[0], p[1], p[2]};
+  else if constexpr (Count == 2) v = V{p[0], p[1]};
+  else if constexpr (Count == 1) v = V{p[0]};
+  else v = V{};
 }
-template <int Count, class T> COTANGENT_INLINE void store_first(T* p, simd::pack<T, 4> const& v) {
-  if constexpr (Count == 4) simd::store(p, v);
-  else {
-    using pair = simd::pack<double, 2>; // of 16 bytes: two double, or four float
-    if constexpr (Count == 1) p[0] = v[0];
-    else if constexpr (sizeof(T) == 8) simd::store(p, simd::shuffle<0, 1>(v, v));
+template <int Count, class T> COTANGENT_INLINE void load_first(quad<T>& v, T const* p) {
+  detail::load_first<Count>(v.part[0], p);
+  if constexpr (quad<T>::parts == 2) detail::load_first<Count - 2>(v.part[1], p + 2);
+}
+template <int Count, class V, class T> COTANGENT_INLINE void store_first(T* p, V const& v) {
+  if constexpr (Count >= simd::lanes<V>) simd::store(p, v);
+  else if constexpr (Count == 1) p[0] = v[0];
+  else if constexpr (Count > 1) {
+    if constexpr (sizeof(T) == 8) simd::store(p, simd::shuffle<0, 1>(v, v));
     else {
-      double const low = math::bit_cast<pair>(v)[0];
+      double const low = math::bit_cast<simd::pack<double, 2>>(v)[0];
       __builtin_memcpy(p, &low, 8);
     }
     if constexpr (Count == 3) p[2] = v[2];
   }
+}
+template <int Count, class T> COTANGENT_INLINE void store_first(T* p, quad<T> const& v) {
+  detail::store_first<Count>(p, v.part[0]);
+  if constexpr (quad<T>::parts == 2) detail::store_first<Count - 2>(p + 2, v.part[1]);
 }
 /// Stores Rows rows of four elements that follow each other, in whole packs.
 template <int Rows, class T, class V> COTANGENT_INLINE void store_rows(T* c, V const* row) {
@@ -123,22 +137,29 @@ template <int Rows, class T, class V> COTANGENT_INLINE void store_rows(T* c, V c
 /// `Strided`: the columns of b are not consecutive.
 template <int Rows, int Columns, bool Strided, class T>
 void multiply_block(product_shape const& s, void const* left, void const* right, void* to) {
-  using V = simd::pack<T, 4>;
+  using V = typename quad<T>::pack;
+  constexpr int lanes = quad<T>::lanes, parts = quad<T>::parts;
   T const *a = static_cast<T const*>(left), *b = static_cast<T const*>(right);
   T* const c = static_cast<T*>(to);
   std::int64_t const row = s.a_row;
-  V sum[Rows];
+  quad<T> sum[Rows];
 #pragma GCC unroll 4
-  for (int i = 0; i < Rows; ++i) sum[i] = V{};
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < parts; ++j) sum[i].part[j] = V{};
   for (std::int64_t p = s.k; p > 0; --p, a += s.a_column, b += s.b_row) {
-    V x;
-    if constexpr (Strided) x = simd::load_strided<V>(b, s.b_column, Columns);
-    else x = detail::load_first<Columns>(b);
+    quad<T> x;
+    if constexpr (Strided)
+      for (int j = 0; j < parts; ++j) x.part[j] = simd::load_strided<V>(b + j * lanes * s.b_column, s.b_column, Columns - j * lanes);
+    else detail::load_first<Columns>(x, b);
 #pragma GCC unroll 4
-    for (int i = 0; i < Rows; ++i) sum[i] = math::fma(math::broadcast<V>(a[i * row]), x, sum[i]);
+    for (int i = 0; i < Rows; ++i) {
+      V const by = math::broadcast<V>(a[i * row]);
+#pragma GCC unroll 2
+      for (int j = 0; j < parts; ++j) sum[i].part[j] = math::fma(by, x.part[j], sum[i].part[j]);
+    }
   }
-  if constexpr (Rows > 1 && Columns == 4)
-    if (s.c_row == 4) return detail::store_rows<Rows>(c, sum);
+  if constexpr (Rows > 1 && Columns == 4 && parts == 1)
+    if (s.c_row == 4) return detail::store_rows<Rows>(c, &sum[0].part[0]);
 #pragma GCC unroll 4
   for (int i = 0; i < Rows; ++i) detail::store_first<Columns>(c + i * s.c_row, sum[i]);
 }

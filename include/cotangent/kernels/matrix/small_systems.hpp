@@ -163,22 +163,26 @@ namespace detail {
 
 /// As `solve_block`, for N rows: row 0 is *x, the next ones are `step` rows from each other.
 template <int N, class T>
-COTANGENT_INLINE void solve_in_registers(matrix<T> const& a, simd::pack<T, 4>* x, std::int64_t step, diagonal d) {
-  using V = simd::pack<T, 4>;
+COTANGENT_INLINE void solve_in_registers(matrix<T> const& a, quad<T>* x, std::int64_t step, diagonal d) {
+  using V = typename quad<T>::pack;
 #pragma GCC unroll 4
   for (int i = 0; i < N; ++i) {
-    V sum = x[i * step];
+    V const pivot = math::broadcast<V>(a.data[i * (a.row + a.column)]);
+#pragma GCC unroll 2
+    for (int j = 0; j < quad<T>::parts; ++j) {
+      V sum = x[i * step].part[j];
 #pragma GCC unroll 4
-    for (int p = 0; p < i; ++p) sum = math::fma(math::broadcast<V>(-a.data[i * a.row + p * a.column]), x[p * step], sum);
-    x[i * step] = d == diagonal::divides ? sum / math::broadcast<V>(a.data[i * (a.row + a.column)]) : sum;
+      for (int p = 0; p < i; ++p) sum = math::fma(math::broadcast<V>(-a.data[i * a.row + p * a.column]), x[p * step].part[j], sum);
+      x[i * step].part[j] = d == diagonal::divides ? sum / pivot : sum;
+    }
   }
 }
 
 template <int N, int M, class T, class From>
 void lu_solve_short(T const* lu, T const* b, T* x, bool transposed, From const& from) noexcept {
-  simd::pack<T, 4> row[N];
+  quad<T> row[N];
   matrix<T> const l{lu, N, 1}, u{lu + (N * N - 1), -N, -1}, l_turned{u.data, -1, -N}, u_turned{lu, 1, N};
-  for (int i = 0; i < N; ++i) row[i] = detail::load_first<M>(b + (transposed ? i : from(i)) * M);
+  for (int i = 0; i < N; ++i) detail::load_first<M>(row[i], b + (transposed ? i : from(i)) * M);
   detail::solve_in_registers<N, T>(transposed ? u_turned : l, row, 1, transposed ? diagonal::divides : diagonal::one);
   detail::solve_in_registers<N, T>(transposed ? l_turned : u, row + (N - 1), -1, transposed ? diagonal::one : diagonal::divides);
   for (int i = 0; i < N; ++i) detail::store_first<M>(x + (transposed ? from(i) : i) * M, row[i]);

@@ -176,8 +176,18 @@ private:
       outputs.push(goes_on_); // (a loop in reverse begins with the rows of the largest limit)
       outputs.push((term{&b_, inputs[now_.init(old_.carried + 1)]} + extend::convert({&b_, going}, element::int64)).id);
     }
-    for (int k = old_.carried; k < old_.output_count() && b_.failed().why == nullptr; ++k)
-      outputs.push(body.varies(output(k)) ? body.every(output(k)) : body.plain(output(k)));
+    for (int k = old_.carried; k < old_.output_count() && b_.failed().why == nullptr; ++k) {
+      symbol const y = body.varies(output(k)) ? body.every(output(k)) : body.plain(output(k));
+      bool const shorter = by_row_ && b_.tensor(y).depth == 0 && !is_record(result(old_.stack(k - old_.carried)));
+      outputs.push(shorter ? select_rows(b_, going, y, extend::constant_like(term{&b_, y}, 0).id) : y);
+    }
+  }
+  /// True if only loops read a sequence: those that have the same iterations. Otherwise rows that have ended give zeros.
+  constexpr bool is_record(symbol sequence) const {
+    for (node const& n : b_.get().nodes)
+      for (int k = 0; k < n.operand_count; ++k)
+        if (id(n.first + k) == sequence && n.op != info_of<op::loop>()) return false;
+    return true;
   }
   /// True if any row goes on.
   constexpr bool make_condition() {
