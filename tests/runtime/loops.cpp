@@ -294,6 +294,12 @@ TEST_CASE("Loops with an argument as their count read rows of tensors whose exte
   ct::tensor<std::int64_t, 3> const counts{2, 7, 0};
   auto const each = ct::vmap<ct::unmapped, 0>(by_named_row)(x, counts);
   for (int k = 0; k < 3; ++k) is_close(each(k), ct::compiled(by_named_row)(x, counts(k)));
+  constexpr auto of_counts = [](auto v, auto m) { return ct::vmap<ct::unmapped, 0>(ct::grad<0>(by_named_row))(v, m); };
+  auto const slopes = ct::compiled(of_counts)(x, counts);
+  for (int k = 0; k < 3; ++k) {
+    auto const alone = ct::grad<0>(by_named_row)(x, counts(k));
+    for (int i = 0; i < 14; ++i) is_close(slopes.data()[14 * k + i], alone.data()[i]);
+  }
 }
 
 namespace {
