@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: loop: of a run-time graph, at least one first value must be an expression of that graph, such as g.constant(0.0)
+// EXPECT: cotangent: loop: of a run-time graph, at least one first value must be an expression of that graph, such as g.constant\(0.0\)
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

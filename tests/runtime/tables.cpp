@@ -44,7 +44,7 @@ template <class T, class From> T filled(From const& from) {
 } // namespace
 
 TEST_CASE("a spline with fewer rows than its degree needs is reported, if their number has a name") {
-  constexpr auto of = [](auto x, auto c) { return ct::bspline(x, c); };
+  constexpr auto of = [](auto at, auto c) { return ct::bspline(at, c); };
   for (std::int64_t n = 1; n < 7; ++n) {
     ct::tensor<double, "n"> c(n);
     for (std::int64_t k = 0; k < n; ++k) c(k) = 2;
@@ -54,19 +54,19 @@ TEST_CASE("a spline with fewer rows than its degree needs is reported, if their 
 }
 
 TEST_CASE("a line beyond a table does not cancel, and is infinite at infinity") {
-  static constexpr auto beyond = [](auto x, auto y) {
-    constexpr ct::table line{.ends = ct::outside::extrapolate}, cubic{.kind = ct::interpolation::cubic, .ends = ct::outside::extrapolate};
-    return ct::stack<0>(ct::interp<line>(x, ct::linspace<4>(0.0, 3.0), y), ct::interp<cubic>(x, ct::linspace<4>(0.0, 3.0), y), ct::map_coordinates<line>(y, x));
+  static constexpr auto beyond = [](auto at, auto y) {
+    constexpr ct::table line{.ends = ct::outside::extrapolate}, curve{.kind = ct::interpolation::cubic, .ends = ct::outside::extrapolate};
+    return ct::stack<0>(ct::interp<line>(at, ct::linspace<4>(0.0, 3.0), y), ct::interp<curve>(at, ct::linspace<4>(0.0, 3.0), y), ct::map_coordinates<line>(y, at));
   };
   ct::tensor<double, 4> const flat{0.1, 0.1, 0.1, 0.1}, rising{1, 2, 3, 4};
   double const inf = std::numeric_limits<double>::infinity();
-  for (double const x : {-1e10, -1e4, 0.3, 2.9, 3.0, 1e6, 1e10})
-    for (double const y : ct::compiled(beyond)(x, flat)) CHECK(y == 0.1);
-  for (double const x : {-1e6, 1.0, 3.0, 1e6})
-    for (double const y : ct::compiled(beyond)(x, rising)) CHECK(y == 1 + x);
+  for (double const at : {-1e10, -1e4, 0.3, 2.9, 3.0, 1e6, 1e10})
+    for (double const y : ct::compiled(beyond)(at, flat)) CHECK(y == 0.1);
+  for (double const at : {-1e6, 1.0, 3.0, 1e6})
+    for (double const y : ct::compiled(beyond)(at, rising)) CHECK(y == 1 + at);
   CHECK(ct::compiled(beyond)(inf, rising)(0) == inf);
   CHECK(ct::compiled(beyond)(-inf, rising)(0) == -inf);
-  CHECK(ct::grad<0>([](auto x, auto y) { return beyond(x, y)(0); })(1e6, rising) == 1);
+  CHECK(ct::grad<0>([](auto at, auto y) { return beyond(at, y)(0); })(1e6, rising) == 1);
 }
 
 TEST_CASE("tables in graphs at run time, and with extents that are names, are those of fixed sizes") {

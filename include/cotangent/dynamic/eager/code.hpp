@@ -185,6 +185,15 @@ inline symbol take_mask(builder& b, symbol& gradient) {
     all = all.present() ? all && keep : keep;
     gradient = m.value;
   }
+  // A sum under a mask is 0 where no term has it, and has no value that is NaN.
+  if (node const* const n = b.producer(gradient); n != nullptr && n->op == info_of<op::sum>()) {
+    auto const axes = static_cast<std::uint32_t>(b.get().numbers[n->attribute]);
+    if (cotangent::detail::masked_cotangent const m = cotangent::detail::select_mask(b.get(), b.get().ids[n->first])) {
+      term const c{&b, m.condition}, keep = m.on_false ? !c : c;
+      term const any = extend::max(extend::convert(keep, element::int32), axes) > 0;
+      all = all.present() ? all && any : any;
+    }
+  }
   return all.present() ? all.id : none;
 }
 
