@@ -19,6 +19,7 @@ struct graph_options {
   std::int64_t most = 3000;       // elements of a value
   bool gradients = false;
   bool mixed = true; // elements besides double
+  bool nested = false; // all shapes are the first axes of one shape; few operations
 };
 
 class planned_graph {
@@ -237,7 +238,29 @@ class planned_graph {
     if (floats(x) && (e == element::boolean || !is_floating(e))) return extend::convert(soft(x) * 3, e);
     return extend::convert(x, e);
   }
+  /// Along further axes at the end.
+  constexpr term extended(term x, term like) {
+    std::int64_t const axes[max_rank]{0, 1, 2, 3, 4};
+    if (x.rank() >= like.rank()) return x;
+    return detail::push_as(info_of<op::broadcast>(), b_, {x}, axes, x.rank(), x.type(), like.shape_id());
+  }
+  constexpr term nested() {
+    term const x = any(), y = any();
+    term const a = extended(x, y), c = extended(y, x);
+    std::uint32_t const all = (1u << x.rank()) - 1, last = all & ~((1u << d_.below(x.rank() + 1)) - 1);
+    switch (d_.below(9)) {
+    case 0: return soft(x);
+    case 1: return extend::apply<op::square>(soft(x));
+    case 2: return 0.5 - x;
+    case 3: return extend::sum(x, last, false);
+    case 4: return x.rank() > 0 ? extend::softmax(x, x.rank() - 1) : 1 / (2 + x * x);
+    case 5: return a + c;
+    case 6: return a - 0.5 * c;
+    default: return a * c;
+    }
+  }
   constexpr term one() {
+    if (o_.nested) return nested();
     term const x = any();
     switch (d_.below(28)) {
     case 0: case 1: case 2: case 3: return unary(x);
@@ -271,12 +294,16 @@ class planned_graph {
 public:
   constexpr planned_graph(extend::builder& b, dice& d, graph_options const& o) : b_(b), d_(d), o_(o) {
     extend::dimension const p = o.sizes[0], q = o.sizes[1], r = o.sizes[2], s = o.sizes[3];
-    input(element::float64, {2, {p, q}});
-    input(element::float64, {1, {q}});
-    input(element::float64, {3, {p, r, q}});
-    input(element::float64, {2, {q, s}});
-    input(element::float64, {});
-    if (o.mixed) {
+    if (o.nested)
+      for (int k = 0; k < 5; ++k) input(element::float64, {k < 3 ? k + 1 : 4 - k, {p, q, r}});
+    else {
+      input(element::float64, {2, {p, q}});
+      input(element::float64, {1, {q}});
+      input(element::float64, {3, {p, r, q}});
+      input(element::float64, {2, {q, s}});
+      input(element::float64, {});
+    }
+    if (o.mixed && !o.nested) {
       input(element::float32, {2, {p, q}});
       input(element::int64, {1, {p}});
       input(element::int32, {2, {p, q}});
@@ -288,7 +315,9 @@ public:
     if (o.gradients) {
       term total = extend::constant(b_, element::float64, 0, 0);
       for (int k = pool_.size() - 1; k >= 0; k -= 3)
-        if (pool_[k].type() == element::float64) total = total + extend::mean(soft(pool_[k]), extend::all_axes(pool_[k]));
+        if (pool_[k].type() == element::float64)
+          total = total + (o.nested ? extend::sum(extend::apply<op::square>(pool_[k]), extend::all_axes(pool_[k]))
+                                    : extend::mean(soft(pool_[k]), extend::all_axes(pool_[k])));
       out.push(total.id);
       for (int k = 0; k < 5; ++k) out.push(extend::none);
       detail::gradient(b_, {&total.id, nullptr, 1, inputs_.data(), 5}, out.data() + 1);

@@ -22,10 +22,11 @@ constexpr extend::dimension axes[][4]{{3, 4, 2, 1},   {16, 8, 1, 3},  {37, 70, 1
                               {130, 3, 2, 1}, {9, 33, 5, 1},  {1, 1100, 2, 1}, {300, 1, 7, 2}, {40, 17, 4, 1}, {6, 1, 4, 1}};
 constexpr int kinds_of_axes = static_cast<int>(sizeof axes / sizeof axes[0]);
 
-graph random_graph_of(int seed) {
+graph random_graph_of(int seed, bool nested = false) {
   dice d(static_cast<std::uint64_t>(seed) + 4000);
   graph_options o;
-  o.nodes = 8 + d.below(30);
+  o.nested = nested;
+  o.nodes = (nested ? 6 : 8) + d.below(nested ? 14 : 30);
   o.gradients = d.below(2) == 0;
   o.mixed = d.below(3) != 0;
   for (int k = 0; k < 4; ++k) o.sizes[k] = axes[seed % kinds_of_axes][k];
@@ -147,5 +148,18 @@ TEST_CASE("Run-time graphs that run from the plan of static programs have the bi
   }
   CAPTURE(of[0], of[1], of[2]);
   CHECK(of[static_cast<int>(outcome::near)] > 20);
+  CHECK(of[static_cast<int>(outcome::bits)] > 100);
+}
+
+TEST_CASE("Run-time graphs of values over the first axes of one shape have the bits of the plan") {
+  int of[3]{};
+  for (int seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
+    interpreter_memory how;
+    how.from_plan = true;
+    how.results_apart = seed % 3 == 0;
+    ++of[static_cast<int>(follow(random_graph_of(seed, true), seed, how))];
+  }
+  CAPTURE(of[0], of[1], of[2]);
   CHECK(of[static_cast<int>(outcome::bits)] > 100);
 }

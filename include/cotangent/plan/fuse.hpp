@@ -88,7 +88,7 @@ private:
         std::int32_t const wait = s_.not_before(t);
         l = larger(level_for(r, d), wait);
         s = s_.within(r, d) && b.level == l ? b.stage : 0;
-        again = larger(ready_for(r), wait);
+        again = larger(ready_for(r, d), wait);
         chain += b.kind == place_kind::lane        ? cost_again(b, r.base, loaded)
                  : b.kind == place_kind::immediate ? 0.0f
                                                    : 0.5f;
@@ -146,14 +146,15 @@ private:
     a.stage = stage_of(n, a);
   }
 
-  /// The lowest level of a nest that recomputes a reader of `r`.
-  constexpr std::int32_t ready_for(resolved const& r) const {
+  /// The lowest level of a nest that recomputes a reader of `r`, whose nests are over `own`. Such a nest has further axes, in
+  /// which it repeats a row of `own`: it recomputes `r` as well if this is such a row, or one number.
+  constexpr std::int32_t ready_for(resolved const& r, std::int32_t own) const {
     symbol const root = s_.stored_root(r.base);
     if (root == none) return 0;
     symbol_plan const& b = s_.at[root];
     bool const again =
         root == r.base && r.direct &&
-        ((b.kind == place_kind::lane && b.chain <= cheap_lane) ||
+        ((b.kind == place_kind::lane && b.chain <= cheap_lane && s_.nest_domain(root) == own) ||
          (b.kind == place_kind::row && s_.domains[s_.domain_id(root)].rank == 0 && b.chain <= cheap_scalar));
     return again ? b.ready : b.level + 1;
   }

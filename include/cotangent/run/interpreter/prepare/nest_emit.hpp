@@ -195,6 +195,22 @@ private:
         stored_by_[i - first] = true;
       }
     }
+    keep_recalled(first, end);
+  }
+  /// A row buffer may be the result that is stored at its last read. Units after the store still read it here: then the result
+  /// is copied at the end.
+  void keep_recalled(std::int32_t first, std::int32_t end) {
+    for (nest_units::outer const& o : units_.outers) {
+      instance const& recalled = m_.at(o.from);
+      if (recalled.what != action::recall || m_.has_rows()) continue;
+      for (std::int32_t i = first; i < end; ++i) {
+        if (!stored_by_[i - first]) continue;
+        std::int32_t const u = units_.value_of(i);
+        if (m_.p.accesses[m_.at(i).access].buffer != m_.p.row_slots[recalled.detail].buffer || o.last <= u) continue;
+        units_.places[u].base = none;
+        units_.is_roomy[u] = stored_by_[i - first] = false;
+      }
+    }
   }
   array<bool> stored_by_; // by instance of the stage: the place of its unit is its access
 

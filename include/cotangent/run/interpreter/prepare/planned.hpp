@@ -144,15 +144,20 @@ private:
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i) {
       instance const& v = p_.instances[i];
       if (v.what == action::load && p_.accesses[v.access].buffer == b && !is_pointwise(v, n, of)) return last;
-      for (int k = 0; k < v.operand_count && p_.operands[v.first_operand + k] != none; ++k) {
-        instance const& u = p_.instances[p_.operands[v.first_operand + k]];
-        if (u.what != action::load || p_.accesses[u.access].buffer != b) continue;
-        if (v.what != action::compute || nest_memory::is_copy(v)) return last; // reads it after all units
-        unit = i;
-      }
+      if (!reads(v, b)) continue;
+      if (v.what != action::compute || nest_memory::is_copy(v)) return last; // reads it after all units
+      unit = i;
     }
     last.unit = unit;
     return last;
+  }
+  /// True if an operand of the instance is an element of the buffer; sums of unrounded products read those of the product.
+  bool reads(instance const& v, std::int32_t b) const {
+    for (int k = 0; k < v.operand_count && p_.operands[v.first_operand + k] != none; ++k) {
+      instance const& u = p_.instances[p_.operands[v.first_operand + k]];
+      if (v.fused ? reads(u, b) : u.what == action::load && p_.accesses[u.access].buffer == b) return true;
+    }
+    return false;
   }
   use_of_memory first_write(int k) const {
     std::int32_t const b = p_.results[k];
