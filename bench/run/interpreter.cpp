@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The cost of a graph that is known only at run time: the interpreter (ours) against the static program (by hand) of the same
 // function. Loops, which static programs do not have, are compared with a reverse sweep by hand.
+#include "graphs.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"
 #include "kalman.hpp"
 #include "ours.hpp"
 
-#include <cotangent/dynamic.hpp>
-
 #include <array>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -55,12 +53,6 @@ bench::comparison comparison_of(char const* name, std::ptrdiff_t n) {
   return {name, bench::element_name<T>, std::to_string(n), n, {}, {}, {}, {}};
 }
 
-/// A program whose results are bound to the memory of the static one's.
-bench::contestant interpreted(ct::dynamic::program p) {
-  auto const shared = std::make_shared<ct::dynamic::program>(std::move(p));
-  return bench::named("interpreter", [shared] { shared->run(); });
-}
-
 template <class T, class F>
 void measure_value(bench::suite& suite, char const* name, F) {
   for (std::ptrdiff_t const n : lengths) {
@@ -78,7 +70,7 @@ void measure_value(bench::suite& suite, char const* name, F) {
     auto p = g.compile({gy});
     p.bind(gx, ct::view<T const, "n">(x.data(), n));
     p.bind(gy, ct::view<T, "n">(y.data(), n));
-    c.ours = {interpreted(std::move(p))};
+    c.ours = {bench::interpreted(std::move(p))};
     suite.run(c);
   }
 }
@@ -103,7 +95,7 @@ void measure_gradient(bench::suite& suite, char const* name, F) {
     p.bind(gx, ct::view<T const, "n">(x.data(), n));
     p.bind(gy, *value.data());
     p.bind(gd, ct::view<T, "n">(dx.data(), n));
-    c.ours = {interpreted(std::move(p))};
+    c.ours = {bench::interpreted(std::move(p))};
     suite.run(c);
   }
 }
@@ -128,7 +120,7 @@ void measure_rows(bench::suite& suite, char const* name, F) {
   p.bind(gx, ct::view<T const, N, M>(x.data()));
   p.bind(gy, *value.data());
   p.bind(gd, ct::view<T, N, M>(dx.data()));
-  c.ours = {interpreted(std::move(p))};
+  c.ours = {bench::interpreted(std::move(p))};
   suite.run(c);
 }
 template <class T, class F> void measure_rows(bench::suite& suite, char const* name, F f) {
@@ -189,7 +181,7 @@ void measure_loop(bench::suite& suite) {
   p.bind(w, h->w);
   p.bind(y, h->value);
   p.bind(dw, h->dw);
-  c.ours = {interpreted(std::move(p))};
+  c.ours = {bench::interpreted(std::move(p))};
   suite.run(c);
 }
 
@@ -200,20 +192,9 @@ void measure_filter(bench::suite& suite) {
   auto c = comparison_of<double>("interpreter, Kalman filter with gradient", steps);
   c.results = written_results(q.out);
   c.hand = {bench::named("reverse sweep", [&] { q.sweep<true>(); })};
-  ct::dynamic::graph g;
-  auto const z = g.input<double>("z", {steps, 2}), noise = g.input<double>("noise", {2}), f = g.input<double>("f", {4, 4}),
-             h = g.input<double>("h", {2, 4});
-  auto const value = likelihood(z, noise, f, h);
-  auto const d = g.gradient({value}, {noise, f});
-  auto p = g.compile({value, d[0], d[1]});
-  p.bind(z, ct::view<double const, steps, 2>(q.z.data()));
-  p.bind(noise, ct::view<double const, 2>(q.noise.data()));
-  p.bind(f, ct::view<double const, 4, 4>(q.f.data()));
-  p.bind(h, ct::view<double const, 2, 4>(q.h.data()));
-  p.bind(value, *q.out.value);
-  p.bind(d[0], ct::view<double, 2>(q.out.noise));
-  p.bind(d[1], ct::view<double, 4, 4>(q.out.f));
-  c.ours = {interpreted(std::move(p))};
+  c.ours = {bench::interpreted<1, 2>(likelihood, bench::into(*q.out.value, ct::view<double, 2>(q.out.noise), ct::view<double, 4, 4>(q.out.f)),
+                                     ct::view<double const, steps, 2>(q.z.data()), ct::view<double const, 2>(q.noise.data()),
+                                     ct::view<double const, 4, 4>(q.f.data()), ct::view<double const, 2, 4>(q.h.data()))};
   suite.run(c);
 }
 

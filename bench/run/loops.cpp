@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Loops inside of functions: recurrences, integrators, a simulation of paths and a recurrent cell, with gradients, against
 // reverse sweeps by hand.
+#include "graphs.hpp"
 #include "hand.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"
@@ -79,8 +80,7 @@ void measure_recurrence(bench::suite& suite, char const* name, F f, void (*hand)
   c.results = {bench::written("results", r.value, 4, recurrence_steps)};
   c.hand = {bench::named("sweep", [=] { hand(x, r, t); })};
   c.loops = {bench::named("loops", [=] { loops(x, r, t); })};
-  c.ours = {bench::ours(ct::value_and_grad<0, 1, 2>(f), bench::into(*r.value, *r.ds, *r.dw, *r.db), x[0], x[1], x[2])};
-  suite.run(c);
+  bench::run_both<0, 1, 2>(suite, c, f, bench::into(*r.value, *r.ds, *r.dw, *r.db), x[0], x[1], x[2]);
 }
 
 // ---- a damped pendulum, by Runge-Kutta steps of the fourth order
@@ -156,9 +156,7 @@ void measure_pendulum(bench::suite& suite) {
   c.hand = {bench::named("records", [=] { pendulum_sweep<own_sin, own_cos, true>(x, r, t); }),
             bench::named("recomputes", [=] { pendulum_sweep<own_sin, own_cos, false>(x, r, t); })};
   c.loops = {bench::named("loops", [=] { pendulum_sweep<std_sin, std_cos, false>(x, r, t); })};
-  c.ours = {bench::ours(ct::value_and_grad<0, 1, 2, 3, 4>(pendulum), bench::into(r[0], r[1], r[2], r[3], r[4], r[5]), x[0], x[1],
-                        x[2], x[3], x[4])};
-  suite.run(c);
+  bench::run_both<0, 1, 2, 3, 4>(suite, c, pendulum, bench::into(r[0], r[1], r[2], r[3], r[4], r[5]), x[0], x[1], x[2], x[3], x[4]);
 }
 
 // ---- paths of a Heston model: spot and variance by Euler steps, the mean payoff and its derivatives
@@ -232,9 +230,8 @@ void measure_heston(bench::suite& suite) {
   c.results = {bench::written("results", r.value, 5, 200 * days)};
   c.hand = {bench::named("a block of paths at a time", [=] { heston_sweep(x, a, b, r, t); })};
   using row = ct::view<double const, paths>;
-  c.ours = {bench::ours(ct::value_and_grad<0, 1, 2, 3>(heston), bench::into(*r.value, *r.dspot, *r.dkappa, *r.dtheta, *r.dxi), x[0], x[1],
-                        x[2], x[3], row(a), row(b))};
-  suite.run(c);
+  bench::run_both<0, 1, 2, 3>(suite, c, heston, bench::into(*r.value, *r.dspot, *r.dkappa, *r.dtheta, *r.dxi), x[0], x[1], x[2], x[3],
+                              row(a), row(b));
 }
 
 bench::entry const e("loop: affine recurrence", [](bench::suite& suite) {

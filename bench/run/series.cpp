@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Scans over the rows of a series, with gradients, against reverse sweeps by hand.
+#include "graphs.hpp"
 #include "hand.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"
@@ -79,8 +80,7 @@ template <class F> void measure_filter(bench::suite& suite, char const* name, F 
   c.results = {bench::written("dx", r.dx, length), bench::written("results", r.value, 3, length)};
   c.hand = {bench::named("sweep", [=] { filter_sweep<own_tanh>(p, s, s + 1, r, t); })};
   c.loops = {bench::named("loops", [=] { filter_sweep<std_tanh>(p, s, s + 1, r, t); })};
-  c.ours = {bench::ours(ct::value_and_grad<0, 1, 2>(f), bench::into(*r.value, series_out(r.dx), *r.dw, *r.ds), series(p), s[0], s[1])};
-  suite.run(c);
+  bench::run_both<0, 1, 2>(suite, c, f, bench::into(*r.value, series_out(r.dx), *r.dw, *r.ds), series(p), s[0], s[1]);
 }
 
 // ---- stochastic volatility: h_i = mu + s_i, s <- phi s + sigma z_i; the log-density of returns y and of z
@@ -138,9 +138,8 @@ void measure_volatility(bench::suite& suite) {
   c.results = {bench::written("dz", r.dz, length), bench::written("results", r.value, 4, length)};
   c.hand = {bench::named("registers", [=] { volatility_sweep<wide<double>>(pz, py, p, r, t, [](auto x) { return math::exp(x); }); })};
   c.loops = {bench::named("loops", [=] { volatility_sweep<double>(pz, py, p, r, t, [](double x) { return std::exp(x); }); })};
-  c.ours = {bench::ours(ct::value_and_grad<0, 2, 3, 4>(volatility),
-                        bench::into(*r.value, series_out(r.dz), *r.dmu, *r.dphi, *r.dsigma), series(pz), series(py), p[0], p[1], p[2])};
-  suite.run(c);
+  bench::run_both<0, 2, 3, 4>(suite, c, volatility, bench::into(*r.value, series_out(r.dz), *r.dmu, *r.dphi, *r.dsigma), series(pz),
+                              series(py), p[0], p[1], p[2]);
 }
 
 bench::entry const e("scan: tanh filter", [](bench::suite& suite) {

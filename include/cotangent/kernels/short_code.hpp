@@ -44,6 +44,13 @@ struct short_step {
 /// The operand that a kernel takes from the register of the last result.
 inline constexpr int no_operand = -1;
 
+/// The most steps before an end.
+#if defined(__OPTIMIZE__) || defined(__clang__)
+inline constexpr int most_short_steps = 400;
+#else // without tail calls all steps are on the stack at once
+inline constexpr int most_short_steps = 96;
+#endif
+
 namespace detail {
 
 template <class V> COTANGENT_INLINE V from_slot(char const* slot) noexcept {
@@ -83,15 +90,15 @@ void short_operation(short_step const* s, char* frame, char* const* bases, short
   COTANGENT_JUMP return s[1].run(s + 1, frame, bases, last);
 }
 
-/// Loads Bytes to a slot; the lanes behind them are zero.
-template <int Bytes> void short_load(short_step const* s, char* frame, char* const* bases, short_register) {
+/// Loads Bytes to a slot, or to the register only; the lanes behind them are zero.
+template <int Bytes, bool ToSlot = true> void short_load(short_step const* s, char* frame, char* const* bases, short_register) {
   char const* const from = s->memory(bases);
   short_register v{};
   if constexpr (Bytes == 8) v[0] = detail::from_slot<double>(from);
   else if constexpr (Bytes == 4)
     v = math::bit_cast<short_register>(math::vector<float, 4>{detail::from_slot<float>(from)});
   else std::memcpy(&v, from, Bytes);
-  detail::to_slot(frame + s->to, v);
+  if constexpr (ToSlot) detail::to_slot(frame + s->to, v);
   COTANGENT_JUMP return s[1].run(s + 1, frame, bases, v);
 }
 
@@ -118,6 +125,12 @@ template <int Bytes> void short_insert(short_step const* s, char* frame, char* c
 /// Copies Bytes from a part of a slot to memory.
 template <int Bytes> void short_store(short_step const* s, char* frame, char* const* bases, short_register last) {
   std::memcpy(s->memory(bases), frame + s->to, Bytes);
+  COTANGENT_JUMP return s[1].run(s + 1, frame, bases, last);
+}
+
+/// The same from the register of the last result, which is ready before its slot.
+template <int Bytes> void short_store_last(short_step const* s, char* frame, char* const* bases, short_register last) {
+  std::memcpy(s->memory(bases), &last, Bytes);
   COTANGENT_JUMP return s[1].run(s + 1, frame, bases, last);
 }
 

@@ -94,12 +94,15 @@ public:
     m.shape.push(static_cast<std::int64_t>(elements.size()));
     bind_memory(x, m, true, where);
   }
-  /// For one of a list of expressions of any element: it is compared with the memory's.
+  /// For one of a list of expressions of any element: it is compared with the memory's. A number is converted.
   template <class M>
-    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> && !std::is_arithmetic_v<std::remove_cvref_t<M>>)
+    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<std::remove_cvref_t<M>>)
   void bind(any_expr const& x, M&& memory, std::source_location where = std::source_location::current()) {
-    using T = typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element;
-    bind(x.template as<T>(where), static_cast<M&&>(memory), where);
+    using plain = std::remove_cvref_t<M>;
+    if constexpr (std::is_arithmetic_v<plain> && !std::is_lvalue_reference_v<M>)
+      with_element(x.type(), [&]<class T>(std::type_identity<T>) { bind(x.template as<T>(where), static_cast<T>(memory), where); });
+    else
+      bind(x.template as<typename cotangent::detail::memory_traits<plain>::element>(where), static_cast<M&&>(memory), where);
   }
   /// For a tensor symbol: its element type is compared with the memory's. A number is converted.
   template <class M>

@@ -102,7 +102,7 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
     std::int32_t const one = next[k].which - 1;
     bool const is_first = next[one].is == output_source::made && !ahead[one];
     ahead[one] = ahead[one] || is_first;
-    p.records.push({k - s.carried, one, is_first});
+    p.records.push({k - s.carried, one, is_first, p.sequences[s.stacks.first + k - s.carried].bytes});
     ++s.records.count;
   }
 
@@ -124,13 +124,16 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
   }
   s.others = {p.indices.size(), others.size()};
   for (std::int32_t const k : others) p.indices.push(k);
+  auto const on_tape = [&](std::int32_t m) { return ahead[m] && known && stays[m] == 1; }; // all but the last one
+  auto const has_spare = [&](std::int32_t m) { return (!over[m] && !on_tape(m)) || (stays[m] > 1 && !known); };
+  auto const turns = [&](std::int32_t m) { return stays[m] > 1 || has_spare(m); };
   s.rings = {p.rings.size(), 0};
-  for (std::int32_t m = 0; m < s.carried; ++m) {
-    if (stays[m] == 0) continue;
+  for (std::int32_t one = 0; one < 2 * s.carried; ++one) { // those that turn first
+    std::int32_t const m = one % s.carried;
+    if (stays[m] == 0 || turns(m) != (one < s.carried)) continue;
     carry_ring r;
     r.output = m;
-    bool const on_tape = ahead[m] && known && stays[m] == 1; // all but the last one
-    r.spare = (!over[m] && !on_tape) || (stays[m] > 1 && !known);
+    r.spare = has_spare(m);
     r.bytes = p.region_values[s.lasts.first + m].bytes;
     r.places = {p.places.size(), stays[m]};
     for (std::int32_t d = 0; d < stays[m]; ++d) {
@@ -141,6 +144,12 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
     r.places.count = p.places.size() - r.places.first;
     p.rings.push(r);
     ++s.rings.count;
+    if (turns(m)) ++s.turning;
+    else
+      for (int j = 0; j < s.records.count; ++j) {
+        recorded_carry& recorded = p.records[s.records.first + j];
+        if (recorded.carry == m) recorded.otherwise = p.places[r.places.first].at;
+      }
   }
   s.turns = place(s.rings.count * static_cast<std::int64_t>(sizeof(std::int32_t)));
 }
@@ -151,6 +160,7 @@ class carried_values {
   loop_step const& s_;
   run_context& c_;
   char** const to_body_;
+  char** const from_body_;
   std::int32_t* const turns_; // by ring: the location that is written next
 
   char* at(carry_ring const& r, std::int32_t k) const noexcept {
@@ -164,33 +174,36 @@ class carried_values {
 
 public:
   /// `rounds`: the number of iterations, if known; else 0.
-  carried_values(program_data const& p, loop_step const& s, run_context& c, char** to_body,
+  carried_values(program_data const& p, loop_step const& s, run_context& c, char** to_body, char** from_body,
                  std::int64_t rounds) noexcept
-      : p_(p), s_(s), c_(c), to_body_(to_body),
+      : p_(p), s_(s), c_(c), to_body_(to_body), from_body_(from_body),
         turns_(reinterpret_cast<std::int32_t*>(c.bases[0] + s.turns)) {
     for (int k = 0; k < s.rings.count; ++k) {
-      int const n = p.rings[s.rings.first + k].places.count;
+      carry_ring const& r = p.rings[s.rings.first + k];
+      int const n = r.places.count;
       turns_[k] = n == 1 || rounds < 1 ? 0 : static_cast<std::int32_t>((rounds - 1) % n);
+      if (k >= s.turning) from_body[r.output] = at(r, 0);
     }
   }
   /// Passes to the body the addresses of its results.
-  void set_places(char** from_body) const noexcept {
-    for (int k = 0; k < s_.rings.count; ++k) {
+  void turn() const noexcept {
+    for (int k = 0; k < s_.turning; ++k) {
       carry_ring const& r = p_.rings[s_.rings.first + k];
-      from_body[r.output] = at(r, turns_[k]);
+      from_body_[r.output] = at(r, turns_[k]);
       turns_[k] = turns_[k] == 0 ? r.places.count - 1 : turns_[k] - 1;
     }
   }
   /// Records carried values on the tape: values that were not computed there are copied. `entries`: of this
   /// iteration. The next iteration's values are computed on the tape, if `goes_on` (it is certain to run) and
   /// the tape has room already.
-  void record(char* const* entries, char** from_body, std::int64_t next, bool goes_on) const noexcept {
+  template <class Entries> void record(Entries const& tape, char* const* entries, std::int64_t next, bool goes_on) const noexcept {
     for (int k = 0; k < s_.records.count; ++k) {
       recorded_carry const& r = p_.records[s_.records.first + k];
-      loop_sequence const& q = p_.sequences[s_.stacks.first + r.sequence];
-      move(entries[r.sequence], to_body_[1 + r.carry], q.bytes);
-      char* const there = r.ahead && goes_on ? sequence_at(c_.at(q.at))->room(next) : nullptr;
-      if (there != nullptr) from_body[r.carry] = there;
+      move(entries[r.sequence], to_body_[1 + r.carry], r.bytes);
+      if (!r.ahead) continue;
+      char* there = goes_on ? tape.ahead(r.sequence, next) : nullptr;
+      if (there == nullptr && r.otherwise.base >= 0) there = c_.at(r.otherwise);
+      if (there != nullptr) from_body_[r.carry] = there;
     }
   }
   /// Hands values on by address: after the addresses of all results are set, before the body runs.

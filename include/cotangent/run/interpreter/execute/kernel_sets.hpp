@@ -73,7 +73,7 @@ template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) 
 }
 
 /// True for operations with kernels for short tensors: for others, a call of the kernel for long ones adds little.
-template <class Op> consteval bool is_short() { return Op::cost <= 5 && Op::arity <= 3; }
+template <class Op> consteval bool is_short(element e) { return Op::cost <= (is_floating(e) ? 40 : 5) && Op::arity <= 3; }
 
 /// The last result is the first of two operands that can be exchanged, and never a mask.
 template <class Op, class T, int K> constexpr kernels::short_kernel short_kernel_of() {
@@ -95,9 +95,9 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
     if constexpr (accepts(Op::operands, E)) {
       constexpr bool boolean = Op::result == extend::yields::boolean;
       k.elementwise[at] = &kernels::elementwise<Op, T, Op::arity, boolean, Op::condition_first>;
-      if constexpr (is_short<Op>()) {
+      if constexpr (is_short<Op>(E)) {
         k.shorts[0][at] = &kernels::short_operation<Op, T, boolean, kernels::no_operand>;
-        if constexpr (is_floating(E)) add_short_kernels<Op, T>(k, std::make_integer_sequence<int, Op::arity>{});
+        if constexpr (is_floating(E) && Op::cost <= 5) add_short_kernels<Op, T>(k, std::make_integer_sequence<int, Op::arity>{});
       }
     }
   } else if constexpr (E != element::boolean) {

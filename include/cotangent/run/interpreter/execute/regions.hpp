@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 // Loops and branches: their sub-graphs are prepared like graphs, and run in the scratch memory of their step.
 
@@ -26,6 +27,7 @@ struct region_code {
   int inputs = 0, outputs = 0;
   array<output_source> sources; // by output
   array<use_of_memory> inputs_read, outputs_written;
+  std::int64_t kept_bytes = 0; // of slots before the scratch memory, which `program.kept` fills
   std::int64_t table_bytes = 0; // of the bases, and of the marks of the tape behind them
   std::int64_t marks = 0;       // the offset of the marks
   std::int64_t scratch_bytes = 0;
@@ -42,13 +44,14 @@ struct region_code {
     bases[base::roots] = memory + scratch_bytes;
     return bases;
   }
-  void run(char** bases, run_context& outer) const noexcept {
-    run_context c{bases,      outer.codes, outer.record, outer.apart, reinterpret_cast<char*>(bases) + marks,
-                  outer.state};
-    for (step const& s : program.steps) s.run(program, s.which, c);
-    outer.state = c.state;
-    outer.moved += c.moved;
+  run_context context(char** bases, run_context const& outer) const noexcept {
+    return {bases, outer.codes, outer.record, outer.apart, reinterpret_cast<char*>(bases) + marks, outer.state};
   }
+  void run_steps(run_context& c) const noexcept {
+    for (step const& s : program.steps) s.run(program, s.which, c);
+  }
+  /// True if a run may use the tape.
+  bool has_control() const noexcept { return !program.loops.empty() || !program.cases.empty() || !program.sums.empty(); }
 };
 
 /// The initial state of a run of the graph itself.
@@ -89,20 +92,42 @@ inline void run_release(program_data const&, std::int32_t which, run_context& c)
   std::memcpy(&mark, c.marks + which * std::int64_t{sizeof mark}, sizeof mark);
   c.apart->back_to(mark);
 }
-/// Runs a sub-graph whose records are all temporary, unless it `keeps` some.
-inline void run_for_now(region_code const& code, char** bases, run_context& c, bool keeps = false) {
-  if (c.record == nullptr) return code.run(bases, c);
-  tape::mark const record = c.record->here(), apart = c.apart->here();
-  code.run(bases, c);
-  if (!keeps) c.record->back_to(record);
-  c.apart->back_to(apart);
-}
+/// Runs of a sub-graph, one after the other. Its records are all temporary, unless it `keeps` some.
+class region_runs {
+  region_code const& code_;
+  run_context& outer_;
+  run_context own_;
+  bool const records_;
+  bool const keeps_;
+
+public:
+  region_runs(region_code const& code, char** bases, run_context& outer, bool keeps = false) noexcept
+      : code_(code), outer_(outer), own_(code.context(bases, outer)), records_(outer.record != nullptr && code.has_control()),
+        keeps_(keeps) {
+    if (array<kernels::short_step> const& kept = code.program.kept; !kept.empty())
+      kept.data()->run(kept.data(), bases[base::scratch], bases, kernels::short_register{});
+  }
+  region_runs(region_runs const&) = delete;
+  ~region_runs() {
+    if (own_.state != status::ok) outer_.state = own_.state;
+    outer_.moved += own_.moved;
+  }
+  void run() noexcept {
+    if (!records_) return code_.run_steps(own_);
+    tape::mark const record = own_.record->here(), apart = own_.apart->here();
+    code_.run_steps(own_);
+    if (!keeps_) own_.record->back_to(record);
+    own_.apart->back_to(apart);
+  }
+};
 
 /// The entries of an iteration on the tape: those that the body reads (scans) and writes (stacks). Most are at a fixed
 /// distance from the entries of the previous iteration.
 class loop_entries {
   loop_sequence const* const scans_;
   loop_sequence const* const stacks_;
+  std::int64_t const* const scan_steps_;
+  std::int64_t const* const stack_steps_;
   loop_step const& s_;
   run_context& c_;
   char** const scanned_; // the addresses that the body takes
@@ -119,7 +144,8 @@ class loop_entries {
 
 public:
   loop_entries(program_data const& p, loop_step const& s, run_context& c, char** scanned, char** stacked) noexcept
-      : scans_(p.sequences.data() + s.scans.first), stacks_(p.sequences.data() + s.stacks.first), s_(s), c_(c),
+      : scans_(p.sequences.data() + s.scans.first), stacks_(p.sequences.data() + s.stacks.first),
+        scan_steps_(p.entry_steps.data() + s.scans.first), stack_steps_(p.entry_steps.data() + s.stacks.first), s_(s), c_(c),
         scanned_(scanned), stacked_(stacked) {}
 
   /// Creates the sequences that the loop writes; false on failure.
@@ -132,12 +158,16 @@ public:
     }
     return made;
   }
+  /// The address of an entry of the next iteration; null if it has no memory yet.
+  char* ahead(int stack, std::int64_t next) const noexcept {
+    return steady_ > 0 ? stacked_[stack] + stack_steps_[stack] : sequence_at(c_.at(stacks_[stack].at))->room(next);
+  }
   /// Moves to iteration i; false if the tape cannot grow.
   bool move_to(std::int64_t i) noexcept {
     if (steady_ > 0) {
       --steady_;
-      for (int k = 0; k < s_.scans.count; ++k) scanned_[k] += scans_[k].step;
-      for (int k = 0; k < s_.stacks.count; ++k) stacked_[k] += stacks_[k].step;
+      for (int k = 0; k < s_.scans.count; ++k) scanned_[k] += scan_steps_[k];
+      for (int k = 0; k < s_.stacks.count; ++k) stacked_[k] += stack_steps_[k];
       return true;
     }
     steady_ = INT64_MAX;
@@ -197,28 +227,29 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
   }
   loop_entries entries(p, s, c, to_body + 1 + s.carried + s.captured, from_body + s.carried);
   // As many entries as iterations, if that is known.
-  if (!entries.make(s.limited && (s.condition < 0 || rounds < 8) ? rounds : 8, start)) {
-    c.state = status::out_of_memory;
-    rounds = 0;
-  }
-  carried_values const carries(p, s, c, to_body, s.limited && s.condition < 0 ? rounds : 0);
+  bool has_room = entries.make(s.limited && (s.condition < 0 || rounds < 8) ? rounds : 8, start);
+  carried_values const carries(p, s, c, to_body, from_body, s.limited && s.condition < 0 ? rounds : 0);
   std::int64_t done = 0;
-  for (; done < rounds; ++done, *count += s.reverse ? -1 : 1) {
-    if (s.condition >= 0 && !(done == 0 && s.runs_first)) {
-      for (int k = 0; k < s.carried; ++k) to_condition[1 + k] = to_body[1 + k];
-      run_for_now(c.codes[s.condition], to_condition - base::first_argument, c);
-      if (!*goes_on) break;
+  {
+    region_runs run_body(body, to_body - base::first_argument, c, s.keeps);
+    std::optional<region_runs> run_condition;
+    if (s.condition >= 0) run_condition.emplace(c.codes[s.condition], to_condition - base::first_argument, c);
+    for (; done < rounds && has_room; ++done, *count += s.reverse ? -1 : 1) {
+      if (s.condition >= 0 && !(done == 0 && s.runs_first)) {
+        for (int k = 0; k < s.carried; ++k) to_condition[1 + k] = to_body[1 + k];
+        run_condition->run();
+        if (!*goes_on) break;
+      }
+      has_room = entries.move_to(*count);
+      if (!has_room) break;
+      carries.turn();
+      carries.record(entries, from_body + s.carried, *count + (s.reverse ? -1 : 1), done + 1 < rounds);
+      carries.hand_on();
+      run_body.run();
+      for (int k = 0; k < s.carried; ++k) to_body[1 + k] = from_body[k];
     }
-    if (!entries.move_to(*count)) {
-      c.state = status::out_of_memory;
-      break;
-    }
-    carries.set_places(from_body);
-    carries.record(from_body + s.carried, from_body, *count + (s.reverse ? -1 : 1), done + 1 < rounds);
-    carries.hand_on();
-    run_for_now(body, to_body - base::first_argument, c, s.keeps);
-    for (int k = 0; k < s.carried; ++k) to_body[1 + k] = from_body[k];
   }
+  if (!has_room) c.state = status::out_of_memory;
   if (done > 0) entries.end_at(*count - (s.reverse ? -1 : 1));
   carries.finish(done);
   std::memcpy(c.at(s.trips), &done, sizeof done);
@@ -259,7 +290,7 @@ inline void run_case(program_data const& p, std::int32_t which, run_context& c) 
     }
     bases[base::first_argument + branch.inputs + k] = to;
   }
-  run_for_now(branch, bases, c, keeps);
+  region_runs(branch, bases, c, keeps).run();
 }
 
 /// The sum of two sequences, entry by entry. (An entry that only one of them has, and that is itself a

@@ -89,8 +89,7 @@ void fill_short_lines(strided const& v, char const* from, std::int64_t at, kerne
   int const inner = v.rank - 1;
   std::int64_t const step = v.stride[inner] * bytes, size = v.size[inner];
   std::int64_t unused = 0;
-  while (count > 0) {
-    std::int64_t const line = size - o.index[inner], n = line < count ? line : count;
+  auto const copy = [&](std::int64_t n) {
     char const* p = from + at * bytes;
     for (std::int64_t i = 0; i < n; ++i, to += bytes, p += step) {
       Word word;
@@ -98,6 +97,12 @@ void fill_short_lines(strided const& v, char const* from, std::int64_t at, kerne
       std::memcpy(to, &word, sizeof word);
     }
     count -= n;
+  };
+  if (inner == 1 && o.index[1] == 0) // whole lines of a matrix
+    for (; count >= size; at += v.stride[0], ++o.index[0]) copy(size);
+  while (count > 0) {
+    std::int64_t const line = size - o.index[inner];
+    copy(line < count ? line : count);
     at -= o.index[inner] * v.stride[inner];
     o.index[inner] = 0;
     (void)o.next(inner, v.size, v.stride, at, none_, unused);
@@ -265,7 +270,6 @@ struct region_value {
 struct loop_sequence {
   address at;
   std::int64_t bytes = 0; // of an entry
-  std::int64_t step = 0;  // from the entry of an iteration to that of the next one
 };
 
 /// A carried value that a step of the body computes, and the locations it rotates through, from the last to
@@ -288,6 +292,8 @@ struct handed_on {
 struct recorded_carry {
   std::int32_t sequence = 0, carry = 0;
   bool ahead = false; // the previous iteration computes it directly on the tape, if the tape has room
+  std::int64_t bytes = 0;
+  address otherwise = {-1, 0}; // its location without that room, if its ring has one only
 };
 
 /// The stack for a step's records: that of the region's results, or `apart`, which is later reset to a mark.
@@ -306,6 +312,7 @@ struct loop_step {
   range inits, captures, lasts; // in `region_values`
   range scans, stacks;          // in `sequences`
   range rings, handed, records;
+  int turning = 0; // rings, the first ones, whose location may differ from one iteration to the next
   range others; // in `indices`: carried values whose final location is not one of their rings
   // Offsets in the scratch memory of the step.
   std::int64_t body_table = 0, condition_table = 0, shared = 0, turns = 0, zeros = 0, zero_bytes = 0,
@@ -346,6 +353,7 @@ struct program_data {
   array<segment> segments;
   array<tile_group> groups;
   array<kernels::short_step> shorts;
+  array<kernels::short_step> kept; // of the body of a loop: loads loop-invariant values, before the first iteration
   array<short_group> short_groups;
   array<row_spread> spreads;
   array<nest_sum> nest_sums;
@@ -364,6 +372,7 @@ struct program_data {
   array<sequence_step> sums;
   array<region_value> region_values;
   array<loop_sequence> sequences;
+  array<std::int64_t> entry_steps; // by sequence: from the entry of an iteration to that of the next one
   array<carry_ring> rings;
   array<carry_place> places;
   array<handed_on> handed;

@@ -19,6 +19,7 @@ template <class Build, class Regions> class interpreter_emit {
 public:
   program_data program;
   std::int64_t scratch_bytes = 0;
+  std::int64_t kept_bytes = 0; // see `region_code`
   array<std::int64_t> step_scratch;  // by position: the step's scratch bytes
   array<kept_region> regions_of_step; // the sub-graphs that steps run
   array<kept_tape> tapes_of_step;
@@ -29,7 +30,7 @@ public:
       : lives(from), b_(from), p_(from.plan), nodes_(from, t, program), regions_(regions) {
     tile_units<Build> units(from, program);
     tile_emit tiles(units);
-    short_emit shorts(units);
+    short_emit shorts(units, values_kept(from));
     for (at_ = 0; at_ < p_.order.size(); ++at_) {
       std::int32_t const s = p_.order[at_];
       if (p_.steps[s].first_unit < 0) continue; // merged into another step
@@ -37,7 +38,7 @@ public:
       step_scratch.push(tiled ? none : 0);
       if (tiled) {
         units.collect(s);
-        if (shorts.fits()) push_short(shorts.emit());
+        if (runs_in_slots(from, s)) push_short(shorts.emit());
         else {
           std::int32_t const group = tiles.emit();
           push(program.groups[group].is_one_tile() ? &run_tile : &run_group, group);
@@ -45,6 +46,7 @@ public:
       } else emit(s);
       if (lives.released[at_] >= 0) push(&run_release, lives.released[at_]);
     }
+    kept_bytes = shorts.finish_kept();
     if (tiles.scratch_bytes < shorts.frame_bytes) tiles.scratch_bytes = shorts.frame_bytes;
     tiles.place_segments();
     for (std::int64_t& bytes : step_scratch)
@@ -65,6 +67,15 @@ private:
   node_steps<Build> nodes_;
   Regions& regions_;
   std::int32_t at_ = 0; // the position of the current step
+
+  /// The inputs of a body that are equal in all iterations; none for other regions.
+  static kept_inputs values_kept(Build const& b) {
+    std::int32_t const owner = b.region == 0 ? none : b.g.regions[b.region].owner;
+    if (owner == none || b.g.nodes[owner].op != Regions::control::loop()) return {};
+    loop_layout const l = loop_layout::of(b.g, b.g.nodes[owner]);
+    if (l.body != b.region) return {};
+    return {true, l.capture(0), l.capture(0) + l.captured};
+  }
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
   void push_short(short_group const& g) {
@@ -156,7 +167,8 @@ private:
 
   void push_sequence(address where, std::int64_t bytes, bool reverse) {
     std::int64_t const distance = tape_stack::distance_of(bytes);
-    program.sequences.push({where, bytes, reverse ? -distance : distance});
+    program.sequences.push({where, bytes});
+    program.entry_steps.push(reverse ? -distance : distance);
   }
   void emit_loop(unit const& u, node const& n) {
     graph_view const& g = b_.g;
@@ -208,7 +220,8 @@ private:
       place(s.condition_table, condition.table_bytes);
       if (shared < condition.memory_bytes) shared = condition.memory_bytes;
     }
-    place(s.shared, shared);
+    place(s.shared, body.kept_bytes + shared);
+    s.shared += body.kept_bytes;
     place_carries(program, s, regions_.codes[s.body], [&](std::int64_t size) {
       std::int64_t where = 0;
       return place(where, size), where;

@@ -148,6 +148,7 @@ private:
     code.marks = 8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs);
     code.table_bytes = whole_lines(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape::mark)));
     code.scratch_bytes = e.scratch_bytes;
+    code.kept_bytes = e.kept_bytes;
     // Kernels read whole packs, up to a line beyond the last element.
     code.memory_bytes = capped_sum(code.scratch_bytes + 64, code.root_bytes);
     return code;
@@ -237,7 +238,7 @@ private:
       direct[k] =
           r.kind == home::workspace && !r.given && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k] && !apart) {
-        use_of_memory const written = first_write(p, r);
+        use_of_memory const written = first_write(b, r);
         if (written.unit >= 0 && noted != r.step) note_reads(p, noted = r.step, reads);
         for (std::int32_t const i : b.input_roots)
           if (p.roots[i].bytes == r.bytes && r.bytes != 0 && !is_free(last_read(p, i, r.step, reads), written))
@@ -266,15 +267,16 @@ private:
       code.inputs_read.push(last_read(p, i, step, reads));
     }
     for (int k = 0; k < b.outputs.size(); ++k) // outputs copied at the end are written after all reads
-      code.outputs_written.push(direct[k] ? first_write(p, p.roots[b.outputs[k].root])
+      code.outputs_written.push(direct[k] ? first_write(b, p.roots[b.outputs[k].root])
                                           : use_of_memory{p.order.size() + 1, 0});
   }
 
-  /// A non-pointwise step writes to it from its start: unit -1.
-  static use_of_memory first_write(plan_data const& p, memory_root const& r) {
+  /// A non-pointwise step writes to it from its start: unit -1. A step in slots writes after all its reads.
+  static use_of_memory first_write(interpreter_build<kernel_table> const& b, memory_root const& r) {
+    plan_data const& p = b.plan;
     if (r.step < 0) return {};
     bool const pointwise = may_overwrite(p, r.step) && !p.units[r.unit].absorbed;
-    return {p.steps[r.step].position, pointwise ? r.unit : -1};
+    return {p.steps[r.step].position, !pointwise ? -1 : runs_in_slots(b, r.step) ? p.units.size() : r.unit};
   }
   static use_of_memory last_read(plan_data const& p, std::int32_t root, std::int32_t step,
                                  array<reads_in_step> const& reads) {

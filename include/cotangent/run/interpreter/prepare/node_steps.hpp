@@ -5,6 +5,7 @@
 #include <cotangent/run/interpreter/execute/regions.hpp>
 #include <cotangent/run/interpreter/prepare/arrange.hpp>
 
+#include <bit>
 #include <cstdint>
 
 // The steps that are one kernel call each: reductions, matrix products, copies, rows, functions of whole tensors.
@@ -17,6 +18,26 @@ inline namespace COTANGENT_ABI {
 struct placed {
   strided v;
   address at;
+};
+
+/// Threaded code by 1, 2, 4, 8 and 16 bytes.
+struct short_moves {
+  kernels::short_kernel by[5];
+
+  kernels::short_kernel of(std::int64_t bytes) const { return by[std::countr_zero(static_cast<std::uint64_t>(bytes))]; }
+
+  /// To the register of the last result, and from it.
+  static short_moves loads_only() {
+    return {{&kernels::short_load<1, false>, &kernels::short_load<2, false>, &kernels::short_load<4, false>,
+             &kernels::short_load<8, false>, &kernels::short_load<16, false>}};
+  }
+  static short_moves saves_last() {
+    return {{&kernels::short_store_last<1>, &kernels::short_store_last<2>, &kernels::short_store_last<4>,
+             &kernels::short_store_last<8>, &kernels::short_store_last<16>}};
+  }
+  static std::int64_t piece_of(std::int64_t bytes) {
+    return bytes >= kernels::short_bytes ? kernels::short_bytes : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
+  }
 };
 
 /// Emits such steps. `Graph` has the graph `g`, its `kernels`, and `size` and `attribute` with numbers for extents.
@@ -35,9 +56,11 @@ public:
   void clear(address to, std::int64_t bytes) { push(&run_clear, program.copies.push({{}, to, bytes})); }
 
   void copy(placed const& x, address to, std::int64_t const* to_stride, bool adds = false) {
-    if (!adds)
-      return push(steps_.copy[static_cast<int>(x.v.type)],
-                  program.moves.push({x.at, to, kernels::order_axes(x.v.rank, x.v.size, x.v.stride, to_stride)}));
+    if (!adds) {
+      kernels::copy_axes const axes = kernels::order_axes(x.v.rank, x.v.size, x.v.stride, to_stride);
+      if (copies_few(axes, x, to)) return;
+      return push(steps_.copy[static_cast<int>(x.v.type)], program.moves.push({x.at, to, axes}));
+    }
     accumulate_step s;
     s.from = x.at;
     s.to = to;
@@ -80,6 +103,32 @@ public:
   }
 
 private:
+  /// A copy of a few pieces of memory becomes threaded code, which costs less than a call.
+  bool copies_few(kernels::copy_axes const& axes, placed const& x, address const& to) {
+    auto const size = static_cast<std::int64_t>(size_of(x.v.type));
+    kernels::copy_axis const line = axes.count == 0 ? kernels::copy_axis{1, 1, 1} : axes.axis[0];
+    constexpr std::int64_t few = 4;
+    if (axes.empty || axes.count > 1 || line.extent > few * kernels::short_bytes) return false;
+    bool const whole = line.from == 1 && line.to == 1;
+    std::int64_t const bytes = line.extent * size, from_step = whole ? 1 : line.from * size, to_step = whole ? 1 : line.to * size;
+    auto const piece_at = [&](std::int64_t k) { return whole ? short_moves::piece_of(bytes - k) : size; };
+    std::int64_t const end = whole ? bytes : line.extent;
+    std::int64_t pieces = 0;
+    for (std::int64_t k = 0; k < end; k += whole ? piece_at(k) : 1) ++pieces;
+    if (pieces > few) return false;
+    array<kernels::short_step>& code = program.shorts;
+    if (!program.steps.empty() && program.steps.back().run == &run_short &&
+        code.size() - program.steps.back().which + 2 * few < kernels::most_short_steps)
+      code.pop(); // the end: the code goes on
+    else push(&run_short, code.size());
+    for (std::int64_t k = 0; k < end; k += whole ? piece_at(k) : 1) {
+      code.push(kernels::short_step::move(short_moves::loads_only().of(piece_at(k)), 0, x.at.base, x.at.offset + k * from_step));
+      code.push(kernels::short_step::move(short_moves::saves_last().of(piece_at(k)), 0, to.base, to.offset + k * to_step));
+    }
+    code.push({&kernels::short_end});
+    return true;
+  }
+
   void reduction(node const& n, placed const& x, address to) {
     reduction_step r;
     (void)kernels::arrange(x.v.rank, x.v.size, x.v.stride, static_cast<std::uint32_t>(b_.attribute(n, 0)), r.axes);

@@ -4,7 +4,6 @@
 
 #include <cotangent/run/interpreter/prepare/tile_units.hpp>
 
-#include <bit>
 #include <cstdint>
 
 // Translates a step of elementwise nodes over a short shape to threaded code over a frame of slots. Tiles would be copied to
@@ -15,21 +14,35 @@ namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
 
+/// True if a step of elementwise nodes is faster as threaded code over slots than in tiles.
+template <class Build> bool runs_in_slots(Build const& b, std::int32_t s) {
+  constexpr int few_units = 8; // the fixed cost of tiles is larger than that of four passes
+  plan_data const& p = b.plan;
+  if (p.steps[s].shape < 0) return false;
+  std::int64_t const count = p.roots[p.units[p.steps[s].first_unit].root].elements;
+  if (count <= 0 || count > kernels::short_bytes * 4) return false;
+  std::int64_t largest = 1;
+  int units = 0;
+  for (std::int32_t u = p.steps[s].first_unit; u >= 0; u = p.units[u].next, ++units) largest = largest_element(b, p.units[u], largest);
+  return count <= kernels::short_bytes / largest * (units <= few_units ? 4 : 2);
+}
+
+/// The inputs of a region that have the same values whenever it runs, if it runs more than once.
+struct kept_inputs {
+  bool repeats = false;
+  int first = 0, end = 0;
+};
+
 template <class Build> class short_emit {
 public:
   std::int64_t frame_bytes = 0; // of all groups, which run in the same scratch memory
 
-  explicit short_emit(tile_units<Build>& units) : t_(units) {}
-
-  /// True if the collected step is faster as threaded code over slots.
-  bool fits() {
-    count_ = t_.p.roots[t_.units[0].root].elements;
-    lanes_ = kernels::short_bytes / t_.largest;
-    return count_ > 0 && count_ <= lanes_ * (t_.units.size() <= few_units ? 4 : 2);
-  }
+  short_emit(tile_units<Build>& units, kept_inputs const& kept) : t_(units), inputs_(kept) {}
 
   /// Emits the collected step: runs of threaded code and calls of kernels, then reductions.
   short_group emit() {
+    count_ = t_.p.roots[t_.units[0].root].elements;
+    lanes_ = kernels::short_bytes / t_.largest;
     short_group g;
     g.count = count_;
     g.work.first = t_.program.work.size();
@@ -50,7 +63,11 @@ public:
     std::int32_t const states = top_;
     top_ += static_cast<std::int32_t>(64 * t_.lines_of_state * t_.count_sums());
     for (std::int64_t p = 0; p < passes; ++p)
-      for (int k = 0; k < t_.outers.size(); ++k) load(outer_slot(p, k) = take(), t_.outers[k].v, p * lanes_);
+      for (int k = 0; k < t_.outers.size(); ++k) {
+        strided const& v = t_.outers[k].v;
+        if (is_kept(v)) outer_slot(p, k) = kept_slot(v, p * lanes_);
+        else load(outer_slot(p, k) = take(), v, p * lanes_);
+      }
     for (std::int64_t p = 0; p < passes; ++p) {
       slots_.assign(t_.units.size(), none);
       for (int u = 0; u < t_.units.size(); ++u) emit_unit(p, u);
@@ -64,13 +81,14 @@ public:
     return g;
   }
 
+  /// Ends the code that loads kept values; returns the bytes of their slots.
+  std::int64_t finish_kept() {
+    if (!kept_.empty()) t_.program.kept.push({&kernels::short_end});
+    return whole_lines(kept_.size() * std::int64_t{kernels::short_bytes});
+  }
+
 private:
-  static constexpr int few_units = 8; // the fixed cost of tiles is larger than that of four passes
-#if defined(__OPTIMIZE__) || defined(__clang__)
-  static constexpr int most_steps = 400;
-#else // without tail calls all steps of a run are on the stack at once
-  static constexpr int most_steps = 96;
-#endif
+  static constexpr int most_steps = kernels::most_short_steps;
 
   /// Elements of a unit's result that are stored at the end: those of one pass.
   struct stored {
@@ -78,7 +96,18 @@ private:
     std::int64_t first = 0;
   };
 
+  /// A value in a slot before the frame, which is loaded once for all iterations.
+  struct kept_value {
+    strided v;
+    std::int64_t first = 0, count = 0, lanes = 0; // of the pass
+
+    bool operator==(kept_value const&) const = default;
+  };
+
   tile_units<Build>& t_;
+  kept_inputs const inputs_;
+  array<kept_value> kept_;
+  bool keeps_ = false; // steps load a kept value
   std::int64_t count_ = 0, lanes_ = 1;
   std::int32_t open_ = none; // the work that steps are added to
   std::int32_t last_ = none; // the slot of the last result, if it is in the register
@@ -110,6 +139,7 @@ private:
     steps_ = 0;
   }
   void push(kernels::short_step const& s) {
+    if (keeps_) return static_cast<void>(t_.program.kept.push(s));
     make_room();
     t_.program.shorts.push(s);
     ++steps_;
@@ -119,11 +149,7 @@ private:
     open_ = last_ = none;
   }
 
-  /// Kernels by 1, 2, 4, 8 and 16 bytes.
-  struct moves {
-    kernels::short_kernel by[5];
-    kernels::short_kernel of(std::int64_t bytes) const { return by[std::countr_zero(static_cast<std::uint64_t>(bytes))]; }
-  };
+  using moves = short_moves;
   static moves loads() {
     return {{&kernels::short_load<1>, &kernels::short_load<2>, &kernels::short_load<4>, &kernels::short_load<8>, &kernels::short_load<16>}};
   }
@@ -139,9 +165,6 @@ private:
   static moves sets() {
     return {{&kernels::short_set<1>, &kernels::short_set<2>, &kernels::short_set<4>, &kernels::short_set<8>, nullptr}};
   }
-  static std::int64_t piece_of(std::int64_t bytes) {
-    return bytes >= kernels::short_bytes ? kernels::short_bytes : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
-  }
 
   /// Visits elements first, ..., first + n - 1 of a view in pieces of consecutive elements: with the offset in the
   /// slot, the offset in memory, and the bytes of each piece.
@@ -152,7 +175,28 @@ private:
       return;
     }
     for (std::int64_t at = 0, bytes = 0; at < n * size; at += bytes)
-      visit(static_cast<std::int32_t>(at), first * size + at, bytes = piece_of(n * size - at));
+      visit(static_cast<std::int32_t>(at), first * size + at, bytes = short_moves::piece_of(n * size - at));
+  }
+
+  bool is_kept(strided const& v) const {
+    memory_root const& r = t_.p.roots[t_.p.whole(v.root)];
+    return inputs_.repeats && t_.program.kept.size() + 32 < most_steps &&
+           (r.kind == home::constant || r.kind == home::positions ||
+            (r.kind == home::input && r.which >= inputs_.first && r.which < inputs_.end));
+  }
+  std::int32_t kept_slot(strided const& v, std::int64_t first) {
+    kept_value const wanted{v, first, count_, lanes_};
+    int k = 0;
+    while (k < kept_.size() && !(kept_[k] == wanted)) ++k;
+    std::int32_t const slot = -kernels::short_bytes * (k + 1);
+    if (k < kept_.size()) return slot;
+    kept_.push(wanted);
+    std::int32_t const before = last_;
+    keeps_ = true;
+    load(slot, v, first);
+    keeps_ = false;
+    last_ = before;
+    return slot;
   }
 
   void load(std::int32_t slot, strided const& v, std::int64_t first) {
@@ -226,7 +270,7 @@ private:
   /// Frees the slots of operands that unit u reads last, unless they are stored at the end.
   void release(std::int64_t pass, int u) {
     auto const give_back = [&](std::int32_t& slot) {
-      if (slot != none) free_.push(slot);
+      if (slot >= 0) free_.push(slot); // (not a kept one)
       slot = none;
     };
     for (int k = 0; k < t_.units[u].count; ++k) {
@@ -247,8 +291,10 @@ private:
   void store(stored const& s, address const& to) {
     auto const size = static_cast<std::int64_t>(size_of(t_.type_of(t_.units[s.unit])));
     for (std::int64_t at = 0, all = in_pass(s.first) * size, bytes = 0; at < all; at += bytes) {
-      bytes = piece_of(all - at);
-      push(kernels::short_step::move(saves().of(bytes), s.slot + static_cast<std::int32_t>(at), to.base,
+      bytes = short_moves::piece_of(all - at);
+      make_room();
+      bool const at_hand = at == 0 && s.slot == last_;
+      push(kernels::short_step::move((at_hand ? short_moves::saves_last() : saves()).of(bytes), s.slot + static_cast<std::int32_t>(at), to.base,
                                      to.offset + s.first * size + at));
     }
   }

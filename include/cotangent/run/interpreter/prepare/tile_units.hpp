@@ -78,6 +78,16 @@ constexpr int power_of_two(int at_least) noexcept {
   return n;
 }
 
+/// The bytes of the largest element that a unit reads or writes, `at_least` these.
+template <class Build> std::int64_t largest_element(Build const& b, unit const& u, std::int64_t at_least) noexcept {
+  auto const widen = [&](element e) {
+    if (auto const bytes = static_cast<std::int64_t>(size_of(e)); at_least < bytes) at_least = bytes;
+  };
+  widen(b.g.tensors[b.g.result(b.g.nodes[u.node])].type);
+  for (int k = 0; k < u.count; ++k) widen(b.plan.operand(u, k).type);
+  return at_least;
+}
+
 template <class Build> struct tile_units {
   /// An operand of the step that is computed outside of it.
   struct outer {
@@ -218,11 +228,7 @@ template <class Build> struct tile_units {
     if (granule < width) granule = width;
     // reductions take whole packs too
     if (u.sum >= 0 && granule < simd::bytes / to) granule = simd::bytes / to;
-    if (largest < to) largest = to;
-    for (int k = 0; k < u.count; ++k) {
-      auto const bytes = static_cast<std::int64_t>(size_of(p.operand(u, k).type));
-      if (largest < bytes) largest = bytes;
-    }
+    largest = largest_element(b, u, largest);
   }
 
   /// How many values have a slot of a tile at one time, at most.
