@@ -42,40 +42,43 @@ constexpr symbol sequence_read(builder& b, read_by_row const& read) {
   if (read.offset != 0) x = extend::slice(x, 0, read.offset, x.dims().size[0] - read.offset);
   return extend::rows_to_sequence(x).id;
 }
-/// The input of the open body for a row of `x`, which it captures, at the number of the iteration or that plus a constant;
-/// `none` if `x` or `index` is another value, or could be out of range.
-constexpr symbol row_of_iteration(builder& b, symbol x, symbol index) {
-  open_region* const body = b.open;
-  if (body == nullptr || body->limit == none || body->region != b.region) return none;
-  std::int64_t offset = 0;
+/// The input of an open body for a row of `x`, which it captures, at the number of its iteration, or of one around it, or at that
+/// plus a constant; `none` if `x` or `index` is another value, or could be out of range.
+constexpr symbol row_of_iteration(builder& b, symbol x, symbol index, open_region* body, std::int64_t offset = 0) {
+  if (body == nullptr) return none;
   if (node const* const n = b.producer(index); n != nullptr && n->op == info_of<op::add>()) {
     auto const of = [&](int k) { return b.get().ids[n->first + k]; };
     for (int k = 0; k < 2; ++k)
       if (node const* const c = b.producer(of(k)); c != nullptr && c->op == info_of<op::constant>()) {
-        offset = b.get().numbers[c->attribute];
+        offset += b.get().numbers[c->attribute];
         index = of(1 - k);
         break;
       }
   }
-  if (index != body->inputs[loop_layout::count()]) return none;
-  for (int k = 0; k < body->captured.size(); ++k) {
-    if (body->captured[k] != x) continue;
-    symbol const from = (*body->captures)[k];
-    bool const in_body = b.tensor(from).region != 0; // where rows that are not read would cost time in each iteration
-    if (b.tensor(from).depth != 0) return none;
-    row_range const range = iterates_rows(b, body->limit, b.dims(from).size[0], offset, in_body);
-    if (range == row_range::outside || (range == row_range::unknown && !body->runs_all)) return none;
-    for (read_by_row const& r : body->rows)
-      if (r.from == from && r.offset == offset) return r.row;
-    dimensions row = b.dims(from);
-    for (int j = 1; j < row.rank; ++j) row.size[j - 1] = row.size[j];
-    --row.rank;
-    symbol const y = b.symbol_of(b.tensor(from).type, b.shape(row));
-    body->inputs.push(y);
-    body->rows.push({from, offset, y, range == row_range::unknown});
-    return y;
+  auto const outside = [&](symbol t) {
+    for (int k = 0; k < body->captured.size(); ++k)
+      if (body->captured[k] == t && t != none) return (*body->captures)[k];
+    return none;
+  };
+  symbol const from = outside(x);
+  if (from == none || b.tensor(from).depth != 0) return none;
+  if (body->limit == none || index != body->inputs[loop_layout::count()]) { // a row of the body around, which does not change here
+    symbol const number = outside(index), row = number == none ? none : detail::row_of_iteration(b, from, number, body->around, offset);
+    return row == none ? none : b.capture(row, *body);
   }
-  return none;
+  bool const in_body = b.tensor(from).region != 0; // where rows that are not read would cost time in each iteration
+  row_range const range = iterates_rows(b, body->limit, b.dims(from).size[0], offset, in_body);
+  if (range == row_range::outside || (range == row_range::unknown && !body->runs_all)) return none;
+  for (read_by_row const& r : body->rows)
+    if (r.from == from && r.offset == offset) return r.row;
+  dimensions row = b.dims(from);
+  for (int j = 1; j < row.rank; ++j) row.size[j - 1] = row.size[j];
+  --row.rank;
+  symbol const y = b.symbol_of(b.tensor(from).type, b.shape(row));
+  b.edit().tensors[y].region = body->region;
+  body->inputs.push(y);
+  body->rows.push({from, offset, y, range == row_range::unknown});
+  return y;
 }
 
 } // namespace detail
@@ -86,7 +89,8 @@ namespace extend {
 /// plus a constant, the row is scanned: an input of the body, without a check, whose cotangents are rows of a result of the
 /// reverse loop. If the count is known at run time only, it is compared with the rows before the loop.
 constexpr term row_at(term x, term index) {
-  symbol const row = detail::row_of_iteration(*x.b, x.id, index.id);
+  detail::open_region* const body = x.b->open;
+  symbol const row = body == nullptr || body->region != x.b->region ? detail::none : detail::row_of_iteration(*x.b, x.id, index.id, body);
   return row != none ? term{x.b, row} : gather(x, index);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
+#include <utility>
 
 // x(i, ct::all, ct::range<0, 8, 2>): elements, rows and windows of an expression.
 
@@ -107,9 +108,23 @@ template <class X> struct index_list {
     else return part;
   }
 
+  /// True for a computed index and others, none of which is refused: then the row is selected first, and the others read it alone.
+  template <class First, class... Rest> static consteval bool begins_with_row() {
+    if constexpr (is_computed_index<First> && sizeof...(Rest) > 0 && sizeof...(Rest) < X::rank &&
+                  (place_traits<decltype(without_computed(std::declval<Rest>()))>::known && ...))
+      return !inferred<take_fn<all_t, decltype(without_computed(std::declval<Rest>()))...>, X>::refuses;
+    else return false;
+  }
+  template <class First, class... Rest>
+  static constexpr auto take_in_row(std::source_location where, X const& x, First const& first, Rest const&... rest) {
+    auto const row = detail::lift(where, row_at_fn<0>{}, x, first);
+    return index_list<std::remove_cvref_t<decltype(row)>>::take(where, row, rest...);
+  }
+
   template <class... Index>
   static constexpr auto take(std::source_location where, X const& x, Index const&... index) {
-    if constexpr ((is_computed_index<Index> || ...))
+    if constexpr (begins_with_row<Index...>()) return take_in_row(where, x, index...);
+    else if constexpr ((is_computed_index<Index> || ...))
       return take_rows<0>(where, take(where, x, without_computed(index)...), index...);
     else if constexpr (!(place_traits<Index>::known && ...)) {
       static_assert(refusals::index_of_kind::report<Index...>());

@@ -53,6 +53,7 @@ template <bool Adds, class... Index> struct update_at_fn {
     if (b.failed().why != nullptr) return x;
     v = broadcast_if_fits(v, b.shape(selected));
     if (b.failed().why != nullptr) return x;
+    if constexpr (Adds && count > 1 && computed[0]) return x + in_row(x, v, index...);
     if constexpr (Adds)
       if (rows_given == 1) return part.replaced(before + at_row(v, row_of(rows), before.dims().size[only], only));
     v = op::reshape::of(v, b.shape(line));
@@ -61,6 +62,18 @@ template <bool Adds, class... Index> struct update_at_fn {
   }
 
 private:
+  /// Zeros, with v added at the other indices of the row that the first one selects. The sum with x changes this row only.
+  constexpr term in_row(term x, term v, term first, auto... rest) const {
+    return [&]<class First, class... Rest>(std::type_identity<update_at_fn<Adds, First, Rest...>>) {
+      update_at_fn<Adds, Rest...> inner;
+      for (int k = 1; k < count; ++k) inner.places[k - 1] = places[k], inner.at[k - 1] = at[k];
+      inner.on_trial = on_trial;
+      dimensions row{x.rank() - 1, {}};
+      for (int k = 0; k < row.rank; ++k) row.size[k] = x.dims().size[k + 1];
+      term const zeros = extend::constant(*x.b, x.type(), x.b->shape(row), 0);
+      return at_row(inner(zeros, v, rest...), first, x.dims().size[0], 0);
+    }(std::type_identity<update_at_fn>{});
+  }
   /// A list of one index, as rows for scatter_add.
   static constexpr term list_of_one(term index) {
     dimensions one{1, {1}};

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+// Elements that bodies read and change at the numbers of their iterations, and of those around them, against plain loops.
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic.hpp>
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+
+constexpr std::size_t rows = 5, columns = 4;
+using numbers = std::vector<double>;
+
+numbers matrix() {
+  numbers x(rows * columns);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = 0.3 + 0.1 * static_cast<double>(k * 7 % 11);
+  return x;
+}
+double at(numbers const& x, std::size_t i, std::size_t j) { return x[columns * i + j]; }
+
+/// A function of a matrix, compiled and as a run-time graph, against `plain` and its differences.
+template <class F> void check(F f, double (*plain)(numbers const&)) {
+  numbers const at_x = matrix();
+  ct::tensor<double, rows, columns> x;
+  for (std::size_t k = 0; k < at_x.size(); ++k) x.data()[k] = at_x[k];
+  ct::dynamic::graph g;
+  auto const in = g.input<double>("x", {rows, columns});
+  auto const y = f(in);
+  auto const dy = g.gradient({y}, {in}).front();
+  auto p = g.compile({y, dy});
+  p.bind(in, at_x);
+  p.run();
+  double const value = plain(at_x);
+  CHECK(ct::compiled(f)(x) == Approx(value).epsilon(1e-13));
+  CHECK(p.value(y)() == Approx(value).epsilon(1e-13));
+  auto const slope = ct::grad(f)(x);
+  for (std::size_t k = 0; k < at_x.size(); ++k) {
+    numbers more = at_x, less = at_x;
+    more[k] += 1e-6, less[k] -= 1e-6;
+    double const difference = (plain(more) - plain(less)) / 2e-6;
+    CAPTURE(k);
+    CHECK(slope.data()[k] == Approx(difference).epsilon(1e-7).margin(1e-8));
+    CHECK(p.value(dy).data()[k] == Approx(difference).epsilon(1e-7).margin(1e-8));
+  }
+}
+
+inline constexpr auto in_nested_loops = [](auto x) {
+  return ct::for_loop(ct::axis_size<0>(x), [&](auto i, auto s) {
+    return ct::for_loop(3, [&](auto j, auto t) { return ct::sin(t * 0.5 + x(i, j) * x(i, 3)); }, s);
+  }, 0.5 * x(0, 0));
+};
+inline constexpr auto in_branches = [](auto x) {
+  return ct::for_loop(4, [&](auto i, auto s) {
+    return ct::cond(s > 0.2, [&](auto q) { return q * 0.5 * x(i + 1, ct::range<0, 2>)(1); },
+                    [&](auto q) { return q + ct::sum(x(i)) * x(2, i); })(s);
+  }, 0.5 * x(0, 0));
+};
+inline constexpr auto in_a_condition = [](auto x) {
+  return ct::for_loop(4, [&](auto i, auto s) {
+    return ct::while_loop([&](auto j, auto t) { return j < 2 && t < 2.0 + x(i, 1); },
+                          [&](auto j, auto t) { return t + x(i + 1, j) * x(j, i); }, s);
+  }, 0.5 * x(0, 0));
+};
+inline constexpr auto in_a_gradient = [](auto x) {
+  return ct::for_loop(4, [&](auto i, auto s) {
+    return s + 0.1 * ct::grad([&](auto y) { return ct::sum(ct::square(y * x(i))) * x(i, ct::all)(0); })(s);
+  }, 0.5 * x(0, 0));
+};
+inline constexpr auto added = [](auto x) {
+  auto const elements = ct::for_loop(4, [&](auto i, auto t) { return ct::at(t, i, 2).add(x(i, 1) * t(i, 0)); }, x);
+  auto const parts = ct::for_loop(4, [&](auto i, auto t) { return ct::at(t, i + 1, ct::range<1, 3>).add(x(i, 1)); }, elements);
+  auto const both = ct::for_loop(3, [&](auto i, auto t) { return ct::at(t, i, i + 1).add(t(i, 3)); }, parts);
+  return ct::sum(ct::sin(both));
+};
+
+} // namespace
+
+TEST_CASE("Bodies of loops and branches read rows at the iterations around them") {
+  check(in_nested_loops, [](numbers const& x) {
+    double s = 0.5 * x[0];
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < 3; ++j) s = std::sin(s * 0.5 + at(x, i, j) * at(x, i, 3));
+    return s;
+  });
+  check(in_branches, [](numbers const& x) {
+    double s = 0.5 * x[0];
+    for (std::size_t i = 0; i < 4; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < columns; ++j) sum += at(x, i, j);
+      s = s > 0.2 ? s * 0.5 * at(x, i + 1, 1) : s + sum * at(x, 2, i);
+    }
+    return s;
+  });
+  check(in_a_condition, [](numbers const& x) {
+    double s = 0.5 * x[0];
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 2 && s < 2.0 + at(x, i, 1); ++j) s += at(x, i + 1, j) * at(x, j, i);
+    return s;
+  });
+  check(in_a_gradient, [](numbers const& x) {
+    double s = 0.5 * x[0];
+    for (std::size_t i = 0; i < 4; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < columns; ++j) sum += at(x, i, j) * at(x, i, j);
+      s += 0.2 * s * sum * at(x, i, 0);
+    }
+    return s;
+  });
+}
+
+TEST_CASE("Loops add to elements and parts of the row of an iteration") {
+  check(added, [](numbers const& x) {
+    numbers t = x;
+    for (std::size_t i = 0; i < 4; ++i) t[columns * i + 2] += at(x, i, 1) * t[columns * i];
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 1; j < 3; ++j) t[columns * (i + 1) + j] += at(x, i, 1);
+    for (std::size_t i = 0; i < 3; ++i) t[columns * i + i + 1] += t[columns * i + 3];
+    double sum = 0;
+    for (double const v : t) sum += std::sin(v);
+    return sum;
+  });
+}
