@@ -65,7 +65,7 @@ template <class T> bool are_labels(T const* x, std::int64_t count, std::int64_t 
     }
     good = !math::any(bad);
   }
-  for (; k < count; ++k) good &= x[k] >= 0 && x[k] < classes;
+  for (std::int64_t j = 0; j < w && k + j < count; ++j) good &= x[k + j] >= 0 && x[k + j] < classes; // (with a bound that g++ sees)
   return good;
 }
 inline bool are_labels(label_check const& c, void const* x, std::int64_t count, std::int64_t classes) noexcept {

@@ -208,13 +208,14 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
     std::int64_t const entry = base::template bytes_of<j, 1>(x), entries = x.value(places.of[S]);
     std::int64_t const low = (at.is_reverse() ? i.limit - i.done : i.first) - (places.stack_starts[S] ? i.first : 0),
                        high = low + i.done;
-    char* const p = a.of[j];
-    if (i.done <= 0) {
-      __builtin_memset(p, 0, static_cast<std::size_t>(entry * entries));
-      return;
-    }
-    if (low > 0) __builtin_memset(p, 0, static_cast<std::size_t>(entry * low));
-    if (high < entries) __builtin_memset(p + entry * high, 0, static_cast<std::size_t>(entry * (entries - high)));
+    // (With a bound for each count, which g++ would take for a negative one.)
+    auto const clear = [&](std::int64_t first, std::int64_t end) {
+      if (first < 0 || end > entries || first >= end) return;
+      __builtin_memset(a.of[j] + entry * first, 0, static_cast<std::size_t>(entry) * static_cast<std::size_t>(end - first));
+    };
+    if (i.done <= 0) return clear(0, entries);
+    clear(0, low);
+    clear(high, entries);
   }
 };
 
