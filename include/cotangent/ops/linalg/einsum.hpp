@@ -100,13 +100,12 @@ constexpr void drop_axis(operand& o, int axis) {
   for (int k = axis; k + 1 < o.rank; ++k) o.at[k] = o.at[k + 1];
   --o.rank;
 }
-/// Repeated letters become one axis. Elements off the diagonal are selected away, so that they may be NaN.
+/// Repeated letters become one axis. Elements off the diagonal may be NaN.
 constexpr void take_diagonals(operand& o) {
   for (int k = 0; k < o.rank; ++k)
     for (int m = o.rank - 1; m > k; --m)
       if (o.at[m] == o.at[k]) {
-        o.x = extend::sum(extend::select(extend::positions(o.x, k) == extend::positions(o.x, m), o.x,
-                                         extend::constant_like(o.x, 0)), 1u << m);
+        o.x = extend::diagonal_of(o.x, k, m);
         drop_axis(o, m);
       }
 }

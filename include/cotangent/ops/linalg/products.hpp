@@ -3,6 +3,7 @@
 #define COTANGENT_OPS_LINALG_PRODUCTS_HPP
 
 #include <cotangent/ops/matmul.hpp>
+#include <cotangent/ops/movement.hpp>
 
 #include <cstdint>
 
@@ -29,12 +30,15 @@ constexpr term triangle(term x, bool lower, bool strict = false) {
   term const large = lower ? row : column, small = lower ? column : row;
   return select(strict ? large > small : large >= small, x, constant_like(x, 0));
 }
-/// The diagonal of each square matrix of a stack.
-constexpr term diagonal_of_matrices(term x) {
-  int const rank = x.rank();
-  term const on = positions(x, rank - 2) == positions(x, rank - 1);
-  return sum(select(on, x, constant_like(x, 0)), 1u << (rank - 2));
+/// The diagonal of two axes of one extent, `axis` and the later `other`, which the result lacks. If the extent is a number, elements off
+/// the diagonal are not read.
+constexpr term diagonal_of(term x, int axis, int other) {
+  dimension const n = x.dims().size[axis];
+  if (n >= 0) return slice(merge_axes(move_axis(x, other, axis + 1), axis), axis, 0, n, n + 1);
+  return sum(select(positions(x, axis) == positions(x, other), x, constant_like(x, 0)), 1u << other);
 }
+/// The diagonal of each square matrix of a stack.
+constexpr term diagonal_of_matrices(term x) { return diagonal_of(x, x.rank() - 2, x.rank() - 1); }
 /// True if `x` has matrices; else the failure is recorded.
 constexpr bool has_matrices(term x) {
   if (x.rank() >= 2) return true;

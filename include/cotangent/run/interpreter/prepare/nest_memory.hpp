@@ -117,7 +117,7 @@ struct nest_memory {
       if (v.what == action::accumulate && v.where == role::lane) {
         stage_form const& form = p.forms[n.first_form + v.stage];
         interleaves = true;
-        ordered = ordered || form.rows > 1 || form.whole_blocks;
+        ordered = ordered || form.rows > 1 || form.whole_blocks || n.rows_in_lanes;
       }
       if (v.where != role::lane || v.what != action::compute || is_copy(v)) continue;
       ++computed;
@@ -133,7 +133,7 @@ struct nest_memory {
     std::int64_t unit = granule / common_divisor(granule, c.lanes);
     if (interleaves && unit < n.block) unit = n.block;
     c.tile_rows = tile / c.lanes / unit * unit;
-    if (c.tile_rows == 0 && ordered && c.lanes <= sum_order::short_rows * n.width) c.tile_rows = unit;
+    if (c.tile_rows == 0 && ordered && (n.rows_in_lanes || c.lanes <= sum_order::short_rows * n.width)) c.tile_rows = unit;
     if (c.tile_rows > c.rows) c.tile_rows = (c.rows + unit - 1) / unit * unit;
     if (c.tile_rows > 1 && c.rows > 1) {
       c.tile_lanes = c.lanes;
