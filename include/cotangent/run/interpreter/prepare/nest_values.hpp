@@ -32,9 +32,9 @@ public:
       else if (v.where == role::once) value_at_[i] = line(64);
     }
     // States of sums: those of rows are used one after the other, those of totals stay.
-    row_state_ = line(kernels::row_sums_state_bytes);
+    row_state_ = line(row_state_bytes(m_.largest));
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i)
-      if (instance const& v = m_.at(i); v.what == action::reduce && !m_.has_rows()) states_.push({i, line(kernels::row_sums_state_bytes)});
+      if (instance const& v = m_.at(i); v.what == action::reduce && !m_.has_rows()) states_.push({i, line(row_state_bytes(nest_memory::bytes_of(v.type)))});
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i)
       if (instance const& v = m_.at(i); v.what == action::accumulate && !is_column(v)) {
         nest_sum s = sum_of(i);
@@ -162,6 +162,10 @@ private:
     return row_state_;
   }
 
+  /// Of four chains. (Vectors of the nest may have more lanes than a register has for integers.)
+  std::int64_t row_state_bytes(std::int64_t element_bytes) const {
+    return larger(kernels::row_sums_state_bytes, 4 * static_cast<std::int64_t>(m_.n.width) * element_bytes);
+  }
   address line(std::int64_t bytes) {
     std::int64_t const at = lines_;
     lines_ += whole_lines(bytes);
