@@ -191,7 +191,7 @@ private:
         tile_operand const to = m_.direct(a, v.type, found);
         if (!found) continue;
         units_.places[u] = to;
-        units_.is_roomy[u] = m_.has_rows() && !m_.is_foreign(a);
+        units_.is_roomy[u] = m_.has_rows() && m_.has_room(a);
         stored_by_[i - first] = true;
       }
     }

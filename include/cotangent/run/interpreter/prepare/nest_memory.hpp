@@ -61,6 +61,10 @@ struct nest_memory {
   }
 
   bool is_foreign(access const& a) const { return buffers[a.buffer].base != base::roots; }
+  /// True if packs may reach beyond the last position: then no other value begins there.
+  bool has_room(access const& a) const {
+    return !is_foreign(a) && a.offset == 0 && p.buffers[a.buffer].count == code.rows * code.lanes;
+  }
   address address_of(access const& a, element e) const {
     address to = buffers[a.buffer];
     to.offset += a.offset * static_cast<std::int64_t>(size_of(e));
