@@ -569,4 +569,23 @@ TEST_CASE("gradients of some of the operands of a loop or branch, in any order",
   (void)unused;
 }
 
+TEST_CASE("expressions of a list take numbers, and write to numbers", "[dynamic]") {
+  ct::dynamic::graph g;
+  std::vector<ct::dynamic::any_expr> all;
+  for (char const* name : {"a", "b"}) all.push_back(g.input<double>(name, {}));
+  all.push_back(g.input<float>("c", {}));
+  auto const y = all[0].as<double>() * all[1].as<double>() + ct::convert<double>(all[2].as<float>());
+  std::vector<ct::dynamic::any_expr> const results{y};
+  auto p = g.compile(results);
+  double const b = 3;
+  double to = 0;
+  p.bind(all[0], 2);
+  p.bind(all[1], b);
+  p.bind(all[2], 0.5);
+  p.bind(results[0], to);
+  p.run();
+  CHECK(to == 6.5);
+  CHECK_THROWS_AS(p.bind(all[2], b), ct::graph_error);
+}
+
 } // namespace

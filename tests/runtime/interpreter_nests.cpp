@@ -138,7 +138,7 @@ outcome follow(graph const& made, int seed, interpreter_memory const& how) {
 
 TEST_CASE("Run-time graphs that run from the plan of static programs have the bits of the plan") {
   int of[3]{};
-  for (int seed = 1; seed <= 1200; ++seed) {
+  for (int seed = 1; seed <= 700; ++seed) {
     CAPTURE(seed);
     interpreter_memory how;
     how.from_plan = true;
@@ -153,7 +153,7 @@ TEST_CASE("Run-time graphs that run from the plan of static programs have the bi
 
 TEST_CASE("Run-time graphs of values over the first axes of one shape have the bits of the plan") {
   int of[3]{};
-  for (int seed = 1; seed <= 1200; ++seed) {
+  for (int seed = 1; seed <= 700; ++seed) {
     CAPTURE(seed);
     interpreter_memory how;
     how.from_plan = true;

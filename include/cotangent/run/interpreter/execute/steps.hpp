@@ -96,13 +96,13 @@ void fill_short_lines(strided const& v, char const* from, std::int64_t at, kerne
       std::memcpy(&word, p, sizeof word);
       std::memcpy(to, &word, sizeof word);
     }
-    count -= n;
   };
   if (inner == 1 && o.index[1] == 0) // whole lines of a matrix
-    for (; count >= size; at += v.stride[0], ++o.index[0]) copy(size);
+    for (; count >= size; count -= size, at += v.stride[0], ++o.index[0]) copy(size);
   while (count > 0) {
-    std::int64_t const line = size - o.index[inner];
-    copy(line < count ? line : count);
+    std::int64_t const line = size - o.index[inner], n = line < count ? line : count;
+    copy(n);
+    count -= n;
     at -= o.index[inner] * v.stride[inner];
     o.index[inner] = 0;
     (void)o.next(inner, v.size, v.stride, at, none_, unused);
