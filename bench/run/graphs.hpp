@@ -33,8 +33,9 @@ auto input_like(cotangent::dynamic::graph& g, std::string const& name, cotangent
 template <std::size_t... I, class F, class... Results, class... Args>
 contestant interpreted(F f, std::tuple<Results...> results, Args const&... args) {
   cotangent::dynamic::graph g;
-  int next = 0;
-  auto const inputs = std::tuple{input_like(g, "x" + std::to_string(next++), args)...};
+  auto const inputs = [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return std::tuple{input_like(g, "x" + std::to_string(K), args)...};
+  }(std::index_sequence_for<Args...>());
   auto const value = std::apply(f, inputs);
   std::vector<cotangent::dynamic::any_expr> wanted{value};
   for (auto const& slope : g.gradient({value}, {std::get<I>(inputs)...})) wanted.push_back(slope);
