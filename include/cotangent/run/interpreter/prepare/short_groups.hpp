@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_PREPARE_SHORT_GROUPS_HPP
 #define COTANGENT_RUN_INTERPRETER_PREPARE_SHORT_GROUPS_HPP
 
+#include <cotangent/run/interpreter/prepare/node_steps.hpp>
 #include <cotangent/run/interpreter/prepare/tile_units.hpp>
 
 #include <cstdint>
