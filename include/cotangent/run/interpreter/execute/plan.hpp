@@ -100,6 +100,7 @@ struct planned_step {
   std::int32_t key = 0; // its position in the graph's order
   std::int32_t stage = 0;
   std::int32_t shape = -1; // elementwise steps: the shape of all their units
+  bool in_slots = false;   // these are threaded code over slots, which writes after all its reads
   std::int32_t position = -1;
 };
 

@@ -38,7 +38,7 @@ public:
       step_scratch.push(tiled ? none : 0);
       if (tiled) {
         units.collect(s);
-        if (runs_in_slots(from, s)) push_short(shorts.emit());
+        if (p_.steps[s].in_slots) push_short(shorts.emit());
         else {
           std::int32_t const group = tiles.emit();
           push(program.groups[group].is_one_tile() ? &run_tile : &run_group, group);

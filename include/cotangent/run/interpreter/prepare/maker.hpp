@@ -113,6 +113,7 @@ private:
     layer_sums merged(b);
     absorb_reductions(b);
     unit_sequence const arranged(b.plan);
+    for (std::int32_t s = 0; s < b.plan.steps.size(); ++s) b.plan.steps[s].in_slots = runs_in_slots(b, s);
     array<bool> direct; // by output: a step writes it at its final location
     array<std::int32_t> kept;
     code.root_bytes = settle_order(b, region, direct, kept);
@@ -238,7 +239,7 @@ private:
       direct[k] =
           r.kind == home::workspace && !r.given && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k] && !apart) {
-        use_of_memory const written = first_write(b, r);
+        use_of_memory const written = first_write(p, r);
         if (written.unit >= 0 && noted != r.step) note_reads(p, noted = r.step, reads);
         for (std::int32_t const i : b.input_roots)
           if (p.roots[i].bytes == r.bytes && r.bytes != 0 && !is_free(last_read(p, i, r.step, reads), written))
@@ -267,16 +268,16 @@ private:
       code.inputs_read.push(last_read(p, i, step, reads));
     }
     for (int k = 0; k < b.outputs.size(); ++k) // outputs copied at the end are written after all reads
-      code.outputs_written.push(direct[k] ? first_write(b, p.roots[b.outputs[k].root])
+      code.outputs_written.push(direct[k] ? first_write(p, p.roots[b.outputs[k].root])
                                           : use_of_memory{p.order.size() + 1, 0});
   }
 
-  /// A non-pointwise step writes to it from its start: unit -1. A step in slots writes after all its reads.
-  static use_of_memory first_write(interpreter_build<kernel_table> const& b, memory_root const& r) {
-    plan_data const& p = b.plan;
+  /// A non-pointwise step writes to it from its start: unit -1.
+  static use_of_memory first_write(plan_data const& p, memory_root const& r) {
     if (r.step < 0) return {};
+    planned_step const& s = p.steps[r.step];
     bool const pointwise = may_overwrite(p, r.step) && !p.units[r.unit].absorbed;
-    return {p.steps[r.step].position, !pointwise ? -1 : runs_in_slots(b, r.step) ? p.units.size() : r.unit};
+    return {s.position, !pointwise ? -1 : s.in_slots ? p.units.size() : r.unit};
   }
   static use_of_memory last_read(plan_data const& p, std::int32_t root, std::int32_t step,
                                  array<reads_in_step> const& reads) {

@@ -19,7 +19,7 @@ inline namespace COTANGENT_ABI {
 template <class Build> bool runs_in_slots(Build const& b, std::int32_t s) {
   constexpr int few_units = 8; // the fixed cost of tiles is larger than that of four passes
   plan_data const& p = b.plan;
-  if (p.steps[s].shape < 0) return false;
+  if (p.steps[s].shape < 0 || p.steps[s].first_unit < 0) return false;
   std::int64_t const count = p.roots[p.units[p.steps[s].first_unit].root].elements;
   if (count <= 0 || count > kernels::short_bytes * 4) return false;
   std::int64_t largest = 1;
