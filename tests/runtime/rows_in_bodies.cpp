@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace {
@@ -79,7 +80,33 @@ inline constexpr auto added = [](auto x) {
   return ct::sum(ct::sin(both));
 };
 
+// Reads no row beyond the last one, though there are more iterations than rows.
+inline constexpr auto guarded = [](auto x, auto count) {
+  return ct::for_loop(count, [&](auto i, auto s) {
+    return ct::cond(i < 3, [&](auto q) { return q + x(i) * x(i); }, [&](auto q) { return q * 0.5; })(s);
+  }, 0.5 * x(0));
+};
+
 } // namespace
+
+TEST_CASE("A branch that is not taken reads no row, in a loop whose count is an argument") {
+  ct::tensor<double, 3> const x{1, 2, 3};
+  std::int64_t const count = 5;
+  CHECK(ct::compiled(guarded)(x, count) == (0.5 + 1 + 4 + 9) / 4);
+  auto const d = ct::grad(guarded)(x, count);
+  CHECK(d(0) == 0.625);
+  CHECK(d(1) == 1);
+  CHECK(d(2) == 1.5);
+  ct::dynamic::graph g;
+  auto const in = g.input<double>("x", {3});
+  auto const n = g.input<std::int64_t>("n", {});
+  auto const y = guarded(in, n);
+  auto p = g.compile({y});
+  p.bind(in, x);
+  p.bind(n, count);
+  p.run();
+  CHECK(p.value(y)() == (0.5 + 1 + 4 + 9) / 4);
+}
 
 TEST_CASE("Bodies of loops and branches read rows at the iterations around them") {
   check(in_nested_loops, [](numbers const& x) {

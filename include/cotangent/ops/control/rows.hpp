@@ -43,8 +43,9 @@ constexpr symbol sequence_read(builder& b, read_by_row const& read) {
   return extend::rows_to_sequence(x).id;
 }
 /// The input of an open body for a row of `x`, which it captures, at the number of its iteration, or of one around it, or at that
-/// plus a constant; `none` if `x` or `index` is another value, or could be out of range.
-constexpr symbol row_of_iteration(builder& b, symbol x, symbol index, open_region* body, std::int64_t offset = 0) {
+/// plus a constant; `none` if `x` or `index` is another value, or could be out of range. `certain`: every iteration of the body reads it,
+/// so that a count which is compared at run time may end the loop.
+constexpr symbol row_of_iteration(builder& b, symbol x, symbol index, open_region* body, bool certain = true, std::int64_t offset = 0) {
   if (body == nullptr) return none;
   if (node const* const n = b.producer(index); n != nullptr && n->op == info_of<op::add>()) {
     auto const of = [&](int k) { return b.get().ids[n->first + k]; };
@@ -63,12 +64,12 @@ constexpr symbol row_of_iteration(builder& b, symbol x, symbol index, open_regio
   symbol const from = outside(x);
   if (from == none || b.tensor(from).depth != 0) return none;
   if (body->limit == none || index != body->inputs[loop_layout::count()]) { // a row of the body around, which does not change here
-    symbol const number = outside(index), row = number == none ? none : detail::row_of_iteration(b, from, number, body->around, offset);
+    symbol const number = outside(index), row = number == none ? none : detail::row_of_iteration(b, from, number, body->around, false, offset);
     return row == none ? none : b.capture(row, *body);
   }
   bool const in_body = b.tensor(from).region != 0; // where rows that are not read would cost time in each iteration
   row_range const range = iterates_rows(b, body->limit, b.dims(from).size[0], offset, in_body);
-  if (range == row_range::outside || (range == row_range::unknown && !body->runs_all)) return none;
+  if (range == row_range::outside || (range == row_range::unknown && !(body->runs_all && certain))) return none;
   for (read_by_row const& r : body->rows)
     if (r.from == from && r.offset == offset) return r.row;
   dimensions row = b.dims(from);
