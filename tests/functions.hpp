@@ -2171,6 +2171,24 @@ inline constexpr std::tuple choices{
                  return s;
                });
              }},
+    function{"operator%=, floor_div, mod and fmod of integers", [](auto, auto, auto r, auto i) {
+               using T = typename decltype(r)::value_type;
+               auto k = 3 * i - 5;
+               auto const of = [](auto n) { return ct::reshape<-1, 1>(ct::convert<T>(n)); };
+               auto const rest = of(k % 2) + 8 * of(ct::mod(k, 3)) + 64 * of(ct::fmod(k, -3));
+               auto const whole = of(k / 4) + 16 * of(ct::floor_div(k, 4)) + of(7 / (k + 5));
+               k /= 2, k %= 3;
+               return r * (rest + whole * of(k));
+             },
+             [](grid const&, grid const&, grid const& r, grid const& i) {
+               return made(r.size, [&](place const& p) {
+                 std::int64_t k = 3 * chosen(i, p[0]) - 5;
+                 auto const of = [](std::int64_t n) { return static_cast<double>(n); };
+                 double const rest = of(k % 2) + 8 * of((k % 3 + 3) % 3) + 64 * of(k % 3);
+                 double const whole = of(k / 4) + 16 * std::floor(of(k) / 4) + of(k + 5 == 0 ? -1 : 7 / (k + 5));
+                 return r(p) * (rest + whole * of(k / 2 % 3));
+               });
+             }},
     function{"cummax, cummin", [](auto, auto z, auto, auto) { return ct::cummax(z) + 2 * ct::cummin<1>(z); },
              [](grid const&, grid const& z, grid const&, grid const&) {
                grid const high = along(z, 1, running([](dual a, dual b) { return a.v < b.v ? b : a; }));

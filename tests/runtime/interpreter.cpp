@@ -209,7 +209,7 @@ template <class... Ops> void each_operation(std::tuple<Ops...>*, element e, std:
 }
 
 using others = std::tuple<op::equal, op::not_equal, op::less, op::less_equal, op::logical_and, op::logical_or,
-                          op::logical_not, op::select>;
+                          op::logical_not, op::select, op::quotient, op::remainder>;
 
 } // namespace
 

@@ -51,6 +51,7 @@ TEST_CASE("every operation that moves elements is in a function or its derivativ
   check_covered(ct::detail::matmul_operations{}, groups);
   check_covered(ct::detail::indexing_operations{}, groups);
   check_covered(ct::detail::running_operations{}, groups);
+  check_covered(ct::detail::integer_operations{}, groups);
 }
 TEST_CASE("indexing by integers agrees with its witnesses") {
   for (std::int64_t const n : {0, 1, 7, 65})

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
+#include <cotangent/numeric.hpp>
+
 #include <bit>
 #include <cstdint>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 // Special functions and formulas over other functions at their edges, in constant evaluations: values, derivatives and second
 // derivatives.
@@ -76,6 +79,16 @@ static_assert(fmod(1.0, 0.1) == 0.09999999999999995 && fmod(0x1p1000, 3.0 * 0x1p
 constexpr auto floor_div = ct::compiled([](auto x, auto y) { return ct::floor_div(x, y); });
 static_assert(floor_div(-7.0, 2.0) == -4 && floor_div(7.0, -2.0) == -4 && floor_div(1.0, 0.1) == 9 && floor_div(6.0, 3.0) == 2);
 static_assert(floor_div(0x1p52 + 1, 1.0) == 0x1p52 + 1 && ct::compiled([](auto x, auto y) { return ct::floor_div(x, y); })(8388609.f, 1.f) == 8388609.f);
+
+constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+constexpr auto quotient = ct::compiled([](auto i, auto j) { return i / j; });
+constexpr auto rest = ct::compiled([](auto i, auto j) { return i % j; });
+static_assert(quotient(7, -2) == -3 && quotient(-7, 2) == -3 && quotient(5, 0) == -1 && quotient(lowest, std::int64_t{-1}) == lowest);
+static_assert(rest(7, -2) == 1 && rest(-7, 2) == -1 && rest(5, 0) == 5 && rest(lowest, std::int64_t{-1}) == 0);
+constexpr auto divided = ct::compiled([](auto i) { return std::pair(ct::floor_div(i, 4), ct::mod(i, 4)); });
+static_assert(divided(-5).first == -2 && divided(-5).second == 3 && divided(8).first == 2 && divided(8).second == 0);
+static_assert(ct::compiled([](auto i) { return ct::floor_div(i, 0) + 10 * ct::mod(i, 0); })(5) == 49);
+static_assert(ct::grad([](auto x) { return x * ct::convert<double>((ct::convert<std::int32_t>(x) + 2) / 2); })(5.0) == 3);
 
 static_assert(ct::compiled([](auto x) { return ct::clamp(x, 0, 7); })(9) == 7 && ct::grad([](auto x) { return ct::clamp(x, 0, 1); })(1.0) == 0.5);
 static_assert(ct::grad([](auto x) { return ct::clamp(x, 0, 1); })(-3.0) == 0 && is_nan(ct::compiled([](auto x) { return ct::clamp(x, 0, 1); })(nan)));

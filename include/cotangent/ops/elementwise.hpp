@@ -21,6 +21,7 @@ namespace refusals {
 COTANGENT_REFUSAL_TYPES(elements_differ, is, element_of_left, element_of_right, "cotangent: both operands must have one element type; convert one with ct::convert<T>(x)")
 COTANGENT_REFUSAL_TYPES(element_not_floating, is, element_of_operand, floating, "cotangent: this operation needs float or double; convert the operand with ct::convert<double>(x)")
 COTANGENT_REFUSAL_TYPES(element_not_numeric, is, element_of_the_operand, numeric, "cotangent: this operation needs numbers; convert the operand with ct::convert<T>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_integer, is, element_of_the_operands, integer, "cotangent: % needs integers; ct::fmod(x, y) and ct::mod(x, y) take float and double")
 COTANGENT_REFUSAL(convert_element, less_than, element_given, element_types, "cotangent: convert: the element must be the number of one of ct::element")
 COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean, "cotangent: the condition must be a bool expression, such as x > 0")
 // clang-format on
@@ -29,7 +30,7 @@ COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean, 
 namespace extend {
 
 /// The element types that an elementwise operation takes.
-enum class takes : unsigned char { floating, numbers, booleans, anything };
+enum class takes : unsigned char { floating, numbers, integers, booleans, anything };
 /// The element type of its result.
 enum class yields : unsigned char { the_same, boolean };
 
@@ -42,6 +43,7 @@ constexpr bool accepts(extend::takes t, element e) noexcept {
   if (is_half(e)) return false; // storage: values are float before an operation gets them
   return t == takes::floating   ? is_floating(e)
          : t == takes::numbers  ? e != element::boolean
+         : t == takes::integers ? e == element::int32 || e == element::int64
          : t == takes::booleans ? e == element::boolean
                                 : true;
 }
@@ -50,6 +52,7 @@ template <class Op> constexpr void infer_elementwise(inference& r) {
   r.like(r.operand_count - 1);
   if (!accepts(Op::operands, r.type)) {
     if constexpr (Op::operands == extend::takes::floating) return r.template refuse<refusals::element_not_floating>();
+    else if constexpr (Op::operands == extend::takes::integers) return r.template refuse<refusals::element_not_integer>();
     else if constexpr (Op::operands == extend::takes::booleans) return r.template refuse<refusals::element_not_boolean>();
     else return r.template refuse<refusals::element_not_numeric>();
   }

@@ -13,6 +13,7 @@
 #include <cotangent/ops/elementwise.hpp>
 #include <cotangent/ops/functions.hpp>
 #include <cotangent/ops/indexing.hpp>
+#include <cotangent/ops/integers.hpp>
 #include <cotangent/ops/matmul.hpp>
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/reduction.hpp>

@@ -74,7 +74,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
   if (f.why == why<refusals::not_differentiable>()) throw not_differentiable_error(text);
   for (refusal const* const about_graph :
        {why<refusals::elements_differ>(), why<refusals::element_not_floating>(),
-        why<refusals::element_not_numeric>(), why<refusals::element_not_boolean>(),
+        why<refusals::element_not_numeric>(), why<refusals::element_not_integer>(), why<refusals::element_not_boolean>(),
         why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
         why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(), why<refusals::dynamic_no_value>(), why<refusals::dynamic_no_parts>(),
         why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(), why<refusals::dynamic_sum_alone>(),

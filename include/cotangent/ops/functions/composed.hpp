@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <source_location>
+#include <type_traits>
 
 // Elementwise functions that are formulas over other operations: their derivatives follow. (The formulas are templates, so
 // that a file pays for those that it calls.)
@@ -166,6 +167,15 @@ struct floor_div_fn {
     return extend::select(below - n > 0.5, n + 1, n);
   }
 };
+/// Of integers.
+struct integer_floor_div_fn {
+  static constexpr char const* name = "floor_div";
+  using emits = operations<op::quotient, op::remainder>;
+  constexpr term operator()(auto x, auto y) const {
+    auto const rest = extend::apply<op::remainder>(x, y), whole = extend::apply<op::quotient>(x, y);
+    return extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), whole - 1, whole);
+  }
+};
 struct clamp_fn {
   static constexpr char const* name = "clamp";
   using emits = operations<>;
@@ -288,10 +298,11 @@ template <detail::operand X, detail::operand Y>
 constexpr auto logaddexp(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::logaddexp_fn{}, x, y);
 }
-/// The largest integer that is at most x / y, exactly, with the limits of fmod; adjoint 0.
+/// The largest integer that is at most x / y, exactly, with the limits of fmod, also of integers; adjoint 0.
 template <detail::operand X, detail::operand Y>
 constexpr auto floor_div(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::floor_div_fn{}, x, y);
+  using fn = std::conditional_t<detail::has_integers<X> || detail::has_integers<Y>, detail::integer_floor_div_fn, detail::floor_div_fn>;
+  return detail::lift(where, fn{}, x, y);
 }
 /// x, but at least low and at most high (NumPy: clip). Adjoint: dy to the selected operand; ties share equally.
 /// Elements: any numbers.

@@ -34,11 +34,11 @@ struct radians_fn {
   using emits = operations<>;
   constexpr term operator()(auto x) const { return 0.017453292519943295769236907684886 * x; }
 };
-struct mod_fn {
+template <class Op> struct mod_fn {
   static constexpr char const* name = "mod";
-  using emits = operations<op::fmod>;
+  using emits = operations<Op>;
   constexpr term operator()(auto x, auto y) const {
-    auto const rest = extend::apply<op::fmod>(x, y);
+    auto const rest = extend::apply<Op>(x, y);
     return extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), rest + y, rest);
   }
 };
@@ -163,10 +163,10 @@ template <detail::operand X> constexpr auto degrees(X const& x, std::source_loca
 template <detail::operand X> constexpr auto radians(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::radians_fn{}, x);
 }
-/// The remainder of x / y with the sign of y, as Python's %; with the limits of fmod. Adjoints: dy, -dy floor(x / y).
+/// The remainder of x / y with the sign of y, as Python's %; with the limits of fmod. Integers, too. Adjoints: dy, -dy floor(x / y).
 template <detail::operand X, detail::operand Y>
 constexpr auto mod(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::mod_fn{}, x, y);
+  return detail::lift(where, detail::mod_fn<detail::remainder_of<X, Y>>{}, x, y);
 }
 /// x; but 0 for NaN, and the largest finite numbers for infinities. Adjoint: 0 there.
 template <detail::operand X> constexpr auto nan_to_num(X const& x, std::source_location where = std::source_location::current()) {

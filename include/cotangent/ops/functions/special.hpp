@@ -8,6 +8,7 @@
 #include <cotangent/core/math/normal.hpp>
 #include <cotangent/core/math/roots.hpp>
 #include <cotangent/ops/functions.hpp>
+#include <cotangent/ops/integers.hpp>
 
 #include <source_location>
 #include <type_traits>
@@ -291,6 +292,8 @@ using special_operations =
     operations<op::tan, op::asin, op::acos, op::acosh, op::atanh, op::exp2, op::log2, op::log10, op::cbrt, op::erf, op::erfc,
                op::erfinv, op::normal_cdf, op::normal_log_cdf, op::lgamma, op::digamma, op::trigamma, op::tetragamma,
                op::pentagamma, op::atan2, op::hypot, op::xlogy, op::fmod, op::copysign>;
+/// The operation that leaves the rest of a division of X by Y.
+template <class X, class Y> using remainder_of = std::conditional_t<has_integers<X> || has_integers<Y>, op::remainder, op::fmod>;
 } // namespace detail
 
 template <detail::operand X>
@@ -382,7 +385,7 @@ constexpr auto xlogy(X const& x, Y const& y, std::source_location where = std::s
 }
 template <detail::operand X, detail::operand Y>
 constexpr auto fmod(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
-  return detail::binary<op::fmod>(where, x, y);
+  return detail::binary<detail::remainder_of<X, Y>>(where, x, y);
 }
 template <detail::operand X, detail::operand Y>
 constexpr auto copysign(X const& x, Y const& y, std::source_location where = std::source_location::current()) {

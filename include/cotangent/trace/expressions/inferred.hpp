@@ -66,6 +66,7 @@ template <bool (*Bad)(element), class First, class... Rest> consteval auto eleme
 }
 constexpr bool no_float(element e) { return !is_floating(e); }
 constexpr bool no_number(element e) { return e == element::boolean; }
+constexpr bool no_integer(element e) { return !is_index(e); }
 constexpr bool no_bool(element e) { return e != element::boolean; }
 
 /// The two sides of a refusal about element types.
@@ -84,6 +85,7 @@ template <bool (*Bad)(element), class... X> struct sides_where {
 };
 template <class... X> struct sides<refusals::element_not_floating, X...> : sides_where<no_float, X...> {};
 template <class... X> struct sides<refusals::element_not_numeric, X...> : sides_where<no_number, X...> {};
+template <class... X> struct sides<refusals::element_not_integer, X...> : sides_where<no_integer, X...> {};
 template <class... X> struct sides<refusals::element_not_boolean, X...> : sides_where<no_bool, X...> {};
 template <class... X> struct sides<refusals::index_not_integer, X...> {
   using left = typename last_of<X...>::type::value_type;

@@ -6,6 +6,7 @@
 #include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/ops/compare.hpp>
 #include <cotangent/ops/function.hpp>
+#include <cotangent/ops/integers.hpp>
 #include <cotangent/trace/expressions/refusals.hpp>
 
 #include <concepts>
@@ -99,7 +100,10 @@ template <class X> struct operators {
     return binary<op::multiply>(a.where, a.value, b);
   }
   template <right_operand R> friend constexpr auto operator/(located<X> a, R const& b) {
-    return binary<op::divide>(a.where, a.value, b);
+    return binary<division<X>>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator%(located<X> a, R const& b) {
+    return binary<op::remainder>(a.where, a.value, b);
   }
   template <right_operand R> friend constexpr auto operator<(located<X> a, R const& b) {
     return binary<op::less>(a.where, a.value, b);
@@ -129,7 +133,10 @@ template <class X> struct operators {
     return binary<op::multiply>(b.where, a, b.value);
   }
   template <literal L> friend constexpr auto operator/(L a, located<X> b) {
-    return binary<op::divide>(b.where, a, b.value);
+    return binary<division<X>>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator%(L a, located<X> b) {
+    return binary<op::remainder>(b.where, a, b.value);
   }
   template <literal L> friend constexpr auto operator<(L a, located<X> b) {
     return binary<op::less>(b.where, a, b.value);
@@ -206,7 +213,10 @@ template <class X> struct operators {
     return a.template take<op::multiply>(binary<op::multiply>(a.where, a.value, b));
   }
   template <class R> friend constexpr auto& operator/=(located_target<X> a, R const& b) {
-    return a.template take<op::divide>(binary<op::divide>(a.where, a.value, b));
+    return a.template take<division<X>>(binary<division<X>>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto& operator%=(located_target<X> a, R const& b) {
+    return a.template take<op::remainder>(binary<op::remainder>(a.where, a.value, b));
   }
   template <class R> friend constexpr auto operator+=(located_part<X> a, R const& b) {
     return a.take(binary<op::add>(a.where, a.value, b));
@@ -218,7 +228,10 @@ template <class X> struct operators {
     return a.take(binary<op::multiply>(a.where, a.value, b));
   }
   template <class R> friend constexpr auto operator/=(located_part<X> a, R const& b) {
-    return a.take(binary<op::divide>(a.where, a.value, b));
+    return a.take(binary<division<X>>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto operator%=(located_part<X> a, R const& b) {
+    return a.take(binary<op::remainder>(a.where, a.value, b));
   }
 };
 
