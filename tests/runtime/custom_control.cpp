@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // Functions with derivative rules of their own beside loops and branches, which save values while gradients are built: against the same
 // functions without rules.
@@ -46,6 +47,18 @@ inline constexpr std::tuple programs{
 
 template <class C, class P> struct applied {
   template <class X> constexpr auto operator()(X x) const { return P{}(C{}, x); }
+};
+
+// Rules that are derivatives of the function itself, in forward mode.
+template <class F> inline constexpr auto own_tangent = ct::custom_jvp(F{}, [](auto x, auto dx) { return ct::jvp(F{})(x, dx).second; });
+template <class F> inline constexpr auto own_cotangent = ct::custom_vjp(F{}, [](auto x, auto, auto dy) { return ct::jvp(F{})(x, dy).second; });
+inline constexpr auto outer_branch = [](auto x) {
+  auto const y = ct::sin(x);
+  return ct::cond(y > 0.1, [=](auto u) { return u * x; }, [=](auto u) { return u * u; })(y);
+};
+inline constexpr auto outer_loop = [](auto x) {
+  auto const y = ct::sin(x);
+  return ct::for_loop(3, [=](auto, auto s) { return ct::cos(s) * y + x; }, y);
 };
 
 /// First and second derivatives in both modes, of the compiled function.
@@ -93,6 +106,77 @@ template <class C, std::size_t... K> void some(std::index_sequence<K...>) {
 TEST_CASE("rules for tangents and for cotangents beside loops and branches, in run-time graphs") {
   all<std::remove_const_t<decltype(by_tangent)>>(programs);
   all<std::remove_const_t<decltype(by_cotangent)>>(programs);
+}
+
+namespace {
+template <class F> void by_own_rules() {
+  constexpr F f;
+  for (double const at : {0.05, 0.3}) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x");
+    auto const right = ct::grad(f)(x), second = ct::grad(ct::grad(f))(x);
+    std::vector const first{ct::jvp(own_tangent<F>)(x, 1.0).second, ct::grad(own_tangent<F>)(x), ct::grad(own_cotangent<F>)(x),
+                            g.gradient<double>({own_cotangent<F>(x)}, {x}).front()};
+    std::vector const twice{ct::grad(ct::grad(own_cotangent<F>))(x), ct::jvp(ct::grad(own_cotangent<F>))(x, 1.0).second,
+                            ct::grad(ct::grad(own_tangent<F>))(x)};
+    auto const rows = g.constant(ct::tensor<double, 2>{at, 0.3});
+    auto const each = ct::vmap(ct::grad(own_cotangent<F>))(rows);
+    std::vector<ct::dynamic::expr<double>> all{right, second, each};
+    all.insert(all.end(), first.begin(), first.end());
+    all.insert(all.end(), twice.begin(), twice.end());
+    auto p = g.compile({all.begin(), all.end()});
+    p.bind(x, at);
+    p.run();
+    CHECK(p.value(right)() == Approx(ct::grad(f)(at)).epsilon(1e-12));
+    for (auto const& e : first) CHECK(p.value(e)() == Approx(ct::grad(f)(at)).epsilon(1e-12));
+    for (auto const& e : twice) CHECK(p.value(e)() == Approx(ct::grad(ct::grad(f))(at)).epsilon(1e-11));
+    CHECK(p.value(each)(0) == Approx(ct::grad(f)(at)).epsilon(1e-12));
+    CHECK(p.value(each)(1) == Approx(ct::grad(f)(0.3)).epsilon(1e-12));
+  }
+}
+
+inline constexpr auto loop_in_a_branch = [](auto z) {
+  return ct::cond(ct::sum(z) > 0.1, [](auto q) { return ct::for_loop(2, [](auto, auto s) { return ct::sin(s) * s; }, q); },
+                  [](auto q) { return q * q; })(z);
+};
+inline constexpr std::tuple derivatives_of_it{
+    [](auto z) { return ct::sum(ct::vjp(loop_in_a_branch)(z, z).second * z); },
+    [](auto z) { return ct::sum(ct::matmul(z, ct::jacrev(loop_in_a_branch)(z))); },
+    [](auto z) { return ct::sum(ct::jvp(ct::grad([](auto y) { return ct::sum(loop_in_a_branch(y)); }))(z, z).second); },
+};
+template <class F> void by_rows() {
+  constexpr F f;
+  ct::tensor<double, 3, 2> const x{{0.3, 0.4}, {-0.3, 0.1}, {0.2, 0.7}};
+  ct::dynamic::graph g;
+  auto const in = g.input<double>("x", {3, 2});
+  auto const first = ct::vmap(ct::grad(f))(in), second = ct::sum(ct::vmap(ct::hessian(f))(in), ct::axes<2>);
+  auto p = g.compile({first, second});
+  p.bind(in, x);
+  p.run();
+  for (int r = 0; r < 3; ++r) {
+    ct::tensor<double, 2> const row{x(r, 0), x(r, 1)};
+    auto const slope = ct::grad(f)(row);
+    auto const curvature = ct::hessian(f)(row);
+    for (int k = 0; k < 2; ++k) {
+      CHECK(p.value(first)(r, k) == Approx(slope(k)).epsilon(1e-12).margin(1e-13));
+      CHECK(p.value(second)(r, k) == Approx(curvature(k, 0) + curvature(k, 1)).epsilon(1e-11).margin(1e-12));
+    }
+  }
+}
+} // namespace
+
+TEST_CASE("rules that are tangents of the function itself, which has a loop or a branch") {
+  by_own_rules<std::remove_const_t<decltype(outer_branch)>>();
+  by_own_rules<std::remove_const_t<decltype(outer_loop)>>();
+}
+
+TEST_CASE("vmap of gradients of derivatives of a loop that is in one branch") {
+  std::apply([](auto... f) { (by_rows<decltype(f)>(), ...); }, derivatives_of_it);
+  constexpr auto f = std::get<0>(derivatives_of_it);
+  ct::tensor<double, 2, 2> const x{{0.3, 0.4}, {-0.3, 0.1}};
+  auto const rows = ct::compiled(ct::vmap(ct::grad(f)))(x);
+  CHECK(rows(0, 1) == Approx(ct::grad(f)(ct::tensor<double, 2>{0.3, 0.4})(1)));
+  CHECK(rows(1, 0) == Approx(ct::grad(f)(ct::tensor<double, 2>{-0.3, 0.1})(0)));
 }
 
 TEST_CASE("rules for tangents and for cotangents beside loops and branches, in compiled functions") {

@@ -344,12 +344,20 @@ private:
         symbol const of = region_output(b_, branches_[j], k);
         if (of == none) continue;
         symbol const y = branch.every(of);
-        if (made[k] != none && b_.tensor(y).depth > 0) outer_.refuse(none, n_.where);
+        if (made[k] != none && b_.tensor(y).depth > 0) { // the records of a loop, which the other branches do not have
+          if (is_zero_sequence(y)) continue;
+          if (!is_zero_sequence(made[k])) outer_.refuse(none, n_.where);
+          made[k] = none;
+        }
         made[k] = made[k] == none ? y : select_rows(b_, here, y, made[k]);
       }
     }
     for (int k = 0; k < results_ && b_.failed().why == nullptr; ++k)
       outer_.set(result(k), none, made[k] != none ? made[k] : outer_.every(zero_like(b_, result(k))));
+  }
+  constexpr bool is_zero_sequence(symbol t) const {
+    node const* const n = b_.producer(t);
+    return n != nullptr && n->op == info_of<op::sequence_zero>();
   }
   /// True if result k is read after some branches only. Rows that take another one keep what the branch computes from their values:
   /// zeros could be reported, for example as a singular matrix.

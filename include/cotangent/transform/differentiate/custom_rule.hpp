@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_CUSTOM_RULE_HPP
 
 #include <cotangent/graph/builder_scope.hpp>
+#include <cotangent/graph/order.hpp>
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/transform/differentiate/region_copy.hpp>
 
@@ -67,7 +68,8 @@ namespace cotangent::detail {
 template <class Outside> class rule_copy {
   builder& b_;
   Outside outside_;
-  std::int32_t region_, begin_, end_; // of the nodes to copy
+  std::int32_t region_;
+  array<std::int32_t> nodes_; // to copy, operands before readers
   symbol low_;
   array<symbol> copies_; // by symbol - low_; none before it is copied
   array<bool> varies_, needed_;
@@ -75,11 +77,13 @@ template <class Outside> class rule_copy {
 public:
   constexpr rule_copy(builder& b, std::int32_t at, std::int32_t end, symbol const* placeholders, symbol const* values,
                       int count, Outside const& outside)
-      : b_(b), outside_(outside), region_(b.get().nodes[at].region), begin_(at), end_(end), low_(b.get().tensors.size()) {
+      : b_(b), outside_(outside), region_(b.get().nodes[at].region), low_(b.get().tensors.size()) {
+    std::int32_t begin = at;
     for (int k = 0; k < count; ++k) {
       if (placeholders[k] < low_) low_ = placeholders[k];
-      if (std::int32_t const p = b.tensor(placeholders[k]).producer; p < begin_) begin_ = p;
+      if (std::int32_t const p = b.tensor(placeholders[k]).producer; p < begin) begin = p;
     }
+    list_nodes(begin, end);
     int const size = b.get().tensors.size() - low_;
     copies_ = array<symbol>(size, none);
     varies_ = array<bool>(size);
@@ -88,8 +92,7 @@ public:
       copies_[placeholders[k] - low_] = values[k];
       varies_[placeholders[k] - low_] = true;
     }
-    for (std::int32_t i = begin_; i < end_; ++i)
-      if (node const& n = b_.get().nodes[i]; n.region == region_) find_varying(n);
+    for (std::int32_t const i : nodes_) find_varying(b_.get().nodes[i]);
   }
   /// True if `t` depends on a placeholder.
   constexpr bool varies(symbol t) const { return t >= low_ && varies_[t - low_]; }
@@ -97,15 +100,26 @@ public:
   constexpr void run(symbol const* outputs, int count, symbol* results) {
     for (int k = 0; k < count; ++k)
       if (varies(outputs[k])) needed_[outputs[k] - low_] = true;
-    for (std::int32_t i = end_; i-- > begin_;)
-      if (node const& n = b_.get().nodes[i]; n.region == region_) find_needed(n);
+    for (int k = nodes_.size(); k-- > 0;) find_needed(b_.get().nodes[nodes_[k]]);
     builder_scope const outer(b_);
-    for (std::int32_t i = begin_; i < end_ && b_.failed().why == nullptr; ++i)
-      if (node const& n = b_.get().nodes[i]; n.region == region_ && needed(n)) copy(n);
+    for (int k = 0; k < nodes_.size() && b_.failed().why == nullptr; ++k)
+      if (node const& n = b_.get().nodes[nodes_[k]]; needed(n)) copy(n);
     for (int k = 0; k < count; ++k) results[k] = now(outputs[k]);
   }
 
 private:
+  /// (In a graph at run time, a loop or a branch that got tangents in a rule may read nodes behind it.)
+  constexpr void list_nodes(std::int32_t begin, std::int32_t end) {
+    auto const list = [&](std::int32_t i) {
+      if (i >= begin && i < end && b_.get().nodes[i].region == region_) nodes_.push(i);
+    };
+    if (b_.owner == nullptr || in_order(b_.get()))
+      for (std::int32_t i = begin; i < end; ++i) list(i);
+    else {
+      ordering const order = order_of(b_.get());
+      for (int k = 0; k < order.nodes.size(); ++k) list(order.nodes[k]);
+    }
+  }
   constexpr symbol id(int k) const { return b_.get().ids[k]; }
   constexpr symbol now(symbol t) {
     if (t == none || !varies(t)) return t == none ? none : outside_(t);
