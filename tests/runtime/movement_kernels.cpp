@@ -144,7 +144,7 @@ TEMPLATE_TEST_CASE("rows are gathered by clamped indices, and added back by them
             REQUIRE(to[i * (size + gap) + j] == (j < size ? from[row * (size + gap) + j] : T(1)));
             if (j < size) sums[row * (size + gap) + j] += to[i * (size + gap) + j];
           }
-        REQUIRE(kernels::scatter_add_rows(count, index.begin(), rows, size, to.begin(), size + gap,
+        REQUIRE(kernels::scatter_rows<false>(count, index.begin(), rows, size, to.begin(), size + gap,
                                           back.begin(), size + gap) == fits);
         REQUIRE(std::equal(back.begin(), back.end(), sums.begin()));
       }
@@ -259,8 +259,8 @@ TEST_CASE("no index is in range if there are no rows") {
   REQUIRE(to[0] == 1);
   REQUIRE_FALSE(kernels::gather_rows(2, index, 0, 2, &from, 2, to, 2));
   for (double x : to) REQUIRE(x == 0);
-  REQUIRE(kernels::scatter_add_rows(0, index, 0, 2, &from, 2, to, 2));
-  REQUIRE_FALSE(kernels::scatter_add_rows(2, index, 0, 2, to, 2, &from, 2));
+  REQUIRE(kernels::scatter_rows<false>(0, index, 0, 2, &from, 2, to, 2));
+  REQUIRE_FALSE(kernels::scatter_rows<false>(2, index, 0, 2, to, 2, &from, 2));
   REQUIRE(from == 3);
 }
 

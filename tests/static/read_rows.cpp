@@ -20,7 +20,7 @@ template <class F, class... X> consteval int count_of(F, char const* name, X con
   return count;
 }
 template <class F, class... X> consteval int gathers(F f, X const&... x) {
-  return count_of(f, "gather", x...) + count_of(f, "scatter_add", x...) + count_of(f, "accumulate_rows", x...);
+  return count_of(f, "gather", x...) + count_of(f, "scatter_add", x...) + count_of(f, "update_rows", x...);
 }
 
 // Elements i and i + 1: s1 = x0 + x1, s2 = s1 x1 + x2, s3 = s2 x2 + x3.

@@ -237,21 +237,25 @@ void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64
   });
 }
 
-/// Adds row i of `from` to row indices[i] of `to`, in the order of i. Returns false if an index was out of
+/// Adds row i of `from` to row indices[i] of `to`, or copies it there, in the order of i. Returns false if an index was out of
 /// range: it is clamped, and if `to` has no rows, nothing is written. Integers wrap.
-template <class T, class Index>
-bool scatter_add_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
-                      T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+template <bool Sets, class T, class Index>
+bool scatter_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
+                  T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
   if (rows <= 0) return count <= 0;
   bool fits = true;
   auto const place = [&](std::int64_t i) { return to + detail::clamp_index(indices[i], rows, fits) * to_row; };
   bool const is_short = detail::for_short_rows(size, [&]<int Size>() {
     for (std::int64_t i = 0; i < count; ++i) {
       T* const row = place(i);
-      for (int j = 0; j < Size; ++j) row[j] = math::add(row[j], from[i * from_row + j]);
+      for (int j = 0; j < Size; ++j)
+        if constexpr (Sets) row[j] = from[i * from_row + j];
+        else row[j] = math::add(row[j], from[i * from_row + j]);
     }
   });
-  for (std::int64_t i = 0; i < count && !is_short; ++i) detail::add_elements(size, from + i * from_row, place(i));
+  for (std::int64_t i = 0; i < count && !is_short; ++i)
+    if constexpr (Sets) detail::copy_elements(size, from + i * from_row, place(i));
+    else detail::add_elements(size, from + i * from_row, place(i));
   return fits;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cotangent/ops/matmul.hpp>
 
+#include <cstdint>
+
 // Indexing by integers: gather and its adjoint scatter_add; one_hot; cross_entropy.
 
 namespace cotangent {
@@ -105,27 +107,75 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
     return detail::push_as(info_of<scatter_add>(), *rows.b, {rows, indices}, nullptr, 0, rows.type(), shape);
   }
 };
-/// Adds rows to the last operand, as scatter_adds of the pairs of operands before it, one after the other: rows, indices. Simplify
-/// emits it for loops and for run-time graphs, because it may write where the last operand is: then a loop takes only as long as
-/// it takes to add the rows.
-struct accumulate_rows : extend::primitive<operation_kind::scatter_add, -1> {
-  static constexpr char const* name = "accumulate_rows";
+/// The last operand with other rows: for each pair of rows and indices before it, one after the other, row i is added to row
+/// `indices[i]`; or put in its place, if bit k of attribute 0 is set for pair k. Of several rows in one place, the last one stays. It may
+/// write where the last operand is: then a loop takes only as long as it takes to change the rows. Simplify makes it of sums with
+/// scatter_adds, and of several that follow each other.
+struct update_rows : extend::primitive<operation_kind::scatter_add, -1> {
+  static constexpr char const* name = "update_rows";
   static constexpr float cost = 2;
+  static constexpr int most_pairs = 62;
   static constexpr void adjoint(adjoint_rule& r) {
-    int const sum = r.operand_count() - 1;
-    for (int k = 0; k < sum; k += 2)
-      if (r.wanted(k)) r.give(k, detail::push(info_of<gather>(), {r.dy(), r.x(k + 1)}));
-    if (r.wanted(sum)) r.give(sum, r.dy());
+    int const last = r.operand_count() - 1;
+    std::uint64_t const sets = sets_of(r);
+    term dy = r.dy();
+    for (int k = last - 2; k >= 0; k -= 2) {
+      bool const is_set = (sets >> (k / 2) & 1u) != 0;
+      if (r.wanted(k)) r.give(k, is_set ? of_rows_left(dy, r.x(k + 1)) : detail::push(info_of<gather>(), {dy, r.x(k + 1)}));
+      if (is_set) dy = set(extend::constant_like(r.x(k), 0), r.x(k + 1), dy); // (after its rows were read)
+    }
+    if (r.wanted(last)) r.give(last, dy);
   }
   static constexpr void tangent(tangent_rule& r) {
-    int const sum = r.operand_count() - 1;
-    term dy = r.has(sum) ? r.dx(sum) : term{};
-    for (int k = 0; k < sum; k += 2) {
-      if (!r.has(k)) continue;
-      term const rows = scatter_add::of(r.dx(k), r.x(k + 1), r.y().shape_id());
-      dy = dy.present() ? dy + rows : rows;
+    int const last = r.operand_count() - 1;
+    std::uint64_t const sets = sets_of(r);
+    term dy = r.has(last) ? r.dx(last) : term{};
+    for (int k = 0; k < last; k += 2) {
+      bool const is_set = (sets >> (k / 2) & 1u) != 0;
+      if (!r.has(k) && (!is_set || !dy.present())) continue;
+      if (is_set) dy = set(r.has(k) ? r.dx(k) : extend::constant_like(r.x(k), 0), r.x(k + 1), dy.present() ? dy : extend::constant_like(r.y(), 0));
+      else {
+        term const rows = scatter_add::of(r.dx(k), r.x(k + 1), r.y().shape_id());
+        dy = dy.present() ? dy + rows : rows;
+      }
     }
     r.give(dy);
+  }
+  static constexpr void batch(batch_rule& r) {
+    std::uint64_t const sets = sets_of(r);
+    int const last = r.operand_count() - 1;
+    extend::dimension const n = r.y().dims().size[0];
+    term const all = r.every(last);
+    term y = extend::merge_axes(all);
+    for (int k = 0; k < last; k += 2) {
+      term const at = detail::into_tables(r.every(k + 1), n), rows = r.every(k);
+      y = (sets >> (k / 2) & 1u) != 0 ? set(rows, at, y) : y + scatter_add::of(rows, at, y.shape_id());
+    }
+    r.give(reshape::of(y, all.shape_id()));
+  }
+  /// x, with `rows` in place of those at the indices; or added to them.
+  static constexpr term set(term rows, term indices, term x) { return of(rows, indices, x, 1); }
+  static constexpr term add(term rows, term indices, term x) { return of(rows, indices, x, 0); }
+
+private:
+  static constexpr term of(term rows, term indices, term x, std::int64_t sets) {
+    return detail::push_as(info_of<update_rows>(), *x.b, {rows, indices, x}, &sets, 1, x.type(), x.shape_id());
+  }
+  static constexpr std::uint64_t sets_of(rule const& r) { return r.at.attribute_count > 0 ? static_cast<std::uint64_t>(r.attribute()) : 0; }
+  /// The cotangents of rows that were set: 0 for a row that a later one replaced.
+  static constexpr term of_rows_left(term dy, term at) {
+    extend::builder& b = *dy.b;
+    term const taken = detail::push(info_of<gather>(), {dy, at});
+    extend::dimensions const list = at.dims();
+    extend::dimensions wide = taken.dims();
+    extend::dimension count = 1;
+    for (int k = 0; k < list.rank; ++k) count = b.product(count, list.size[k]);
+    if (count == 1) return taken;
+    for (int k = list.rank; k < wide.rank; ++k) wide.size[k] = 1;
+    term const number = reshape::of(extend::iota(b, element::int64, count), at.shape_id());
+    term const none = extend::constant(b, element::int64, b.shape(extend::dimensions{1, {dy.dims().size[0]}}), 0);
+    term const last = detail::push(info_of<gather>(), {set(number, at, none), at});
+    return extend::select(reshape::of(extend::apply<equal>(last, number), b.shape(wide)), taken, extend::constant_like(taken, 0));
   }
 };
 constexpr void gather::adjoint(adjoint_rule& r) {
@@ -135,7 +185,11 @@ constexpr void gather::adjoint(adjoint_rule& r) {
 } // namespace op
 
 namespace detail {
-using indexing_operations = operations<op::gather, op::scatter_add, op::accumulate_rows, op::label>;
+using indexing_operations = operations<op::gather, op::scatter_add, op::update_rows, op::label>;
+/// The pairs of update_rows that are set, by bits.
+constexpr std::uint64_t rows_set(graph_view const& g, node const& n) {
+  return n.op == info_of<op::update_rows>() && n.attribute_count > 0 ? static_cast<std::uint64_t>(g.attribute(n)) : 0;
+}
 } // namespace detail
 
 namespace extend {

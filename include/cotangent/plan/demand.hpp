@@ -36,7 +36,7 @@ public:
       }
       a.nest = s_.p.nests.push({nest_kind::kernel, a.level});
       s_.p.nests[a.nest].node = i;
-      if (s_.g.nodes[i].op == info_of<op::accumulate_rows>())
+      if (s_.g.nodes[i].op == info_of<op::update_rows>())
         s_.p.nests[a.nest].replaced = s_.g.nodes[i].operand_count - 1;
       for (int k = 1; k < s_.g.nodes[i].result_count; ++k) s_.at[s_.g.result(s_.g.nodes[i], k)].nest = a.nest;
       nest_index_.add(0, false);

@@ -193,7 +193,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   }
   back.check(r);
   {
-    symbol const* const in = loop.open_body();
+    symbol const* const in = loop.open_body_of_rows();
     open_body const here(s, loop, region.region);
     auto const made = each(body, in);
     using likes = elements_in_tuple<carried>;

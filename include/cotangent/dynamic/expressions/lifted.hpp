@@ -272,22 +272,15 @@ struct take_some_fn {
 template <class X, class... Index>
 as_element<arithmetic_type<typename X::value_type>, X> take(std::source_location where, X const& x, Index const&... index);
 
-/// A computed index that comes first selects a row, which the other indices read alone.
-template <class X, class First, class... Rest>
-auto take_in_row(std::source_location where, X const& x, First const& first, Rest const&... rest) {
-  return detail::take(where, detail::lift(where, row_at_fn<0>{}, x, first), rest...);
-}
-template <class... Index> inline constexpr bool begins_with_row = false;
-template <class First, class... Rest> inline constexpr bool begins_with_row<First, Rest...> = is_computed_index<First> && sizeof...(Rest) > 0;
-
 template <class X, class... Index>
 as_element<arithmetic_type<typename X::value_type>, X> take(std::source_location where, X const& x, Index const&... index) {
   static_assert(
       ((place_traits<Index>::known || is_computed_index<Index>) && ...),
       "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "
       "ct::dynamic::between(start, stop, step)");
-  if constexpr (begins_with_row<Index...>)
-    if (x.rank() >= static_cast<int>(sizeof...(Index))) return detail::take_in_row(where, x, index...);
+  if constexpr (sizeof...(Index) > 1 && count_of_first_computed<Index...>() > 0) // the others read a row alone
+    if (x.rank() >= static_cast<int>(sizeof...(Index)))
+      return take_by_first_computed(where, x, [&](auto const& part, auto const&... rest) { return detail::take(where, part, rest...); }, index...);
   if constexpr ((is_computed_index<Index> || ...))
     return index_list<X>::template take_rows<0>(where, detail::take(where, x, without_computed(index)...), index...);
   else {

@@ -27,6 +27,27 @@ constexpr row_range iterates_rows(builder const& b, symbol limit, dimension rows
   if (*number <= 0 || offset < 0 || *number > rows || offset > rows - *number) return row_range::outside;
   return !all || *number == rows ? row_range::inside : row_range::outside;
 }
+/// An index as another one and a constant that is added.
+struct shifted_index {
+  symbol index;
+  std::int64_t offset = 0;
+};
+constexpr shifted_index without_constant(builder const& b, symbol index) {
+  if (node const* const n = b.producer(index); n != nullptr && n->op == info_of<op::add>()) {
+    auto const of = [&](int k) { return b.get().ids[n->first + k]; };
+    for (int k = 0; k < 2; ++k)
+      if (node const* const c = b.producer(of(k)); c != nullptr && c->op == info_of<op::constant>())
+        return {of(1 - k), b.get().numbers[c->attribute]};
+  }
+  return {index};
+}
+/// True if the index is the number of an iteration of the open body, or that plus a constant, and always one of n rows.
+constexpr bool is_inside(builder const& b, symbol index, dimension n) {
+  open_region const* const body = b.open;
+  shifted_index const i = without_constant(b, index);
+  return body != nullptr && body->region == b.region && body->limit != none && i.index == body->inputs[loop_layout::count()] &&
+         iterates_rows(b, body->limit, n, i.offset, false) == row_range::inside;
+}
 /// The limit, and at most `rows`: if it is larger, the run reports an index out of range, as the iterations beyond would.
 constexpr term limited_to_rows(term limit, dimension rows) {
   builder& b = *limit.b;
@@ -47,15 +68,9 @@ constexpr symbol sequence_read(builder& b, read_by_row const& read) {
 /// so that a count which is compared at run time may end the loop.
 constexpr symbol row_of_iteration(builder& b, symbol x, symbol index, open_region* body, bool certain = true, std::int64_t offset = 0) {
   if (body == nullptr) return none;
-  if (node const* const n = b.producer(index); n != nullptr && n->op == info_of<op::add>()) {
-    auto const of = [&](int k) { return b.get().ids[n->first + k]; };
-    for (int k = 0; k < 2; ++k)
-      if (node const* const c = b.producer(of(k)); c != nullptr && c->op == info_of<op::constant>()) {
-        offset += b.get().numbers[c->attribute];
-        index = of(1 - k);
-        break;
-      }
-  }
+  shifted_index const given = without_constant(b, index);
+  index = given.index;
+  offset += given.offset;
   auto const outside = [&](symbol t) {
     for (int k = 0; k < body->captured.size(); ++k)
       if (body->captured[k] == t && t != none) return (*body->captures)[k];
@@ -93,6 +108,23 @@ constexpr term row_at(term x, term index) {
   detail::open_region* const body = x.b->open;
   symbol const row = body == nullptr || body->region != x.b->region ? detail::none : detail::row_of_iteration(*x.b, x.id, index.id, body);
   return row != none ? term{x.b, row} : gather(x, index);
+}
+/// The index of row j of row i, in both axes as one: i n + j, or -1 if j is not below n.
+constexpr term index_in_both(term i, term j, dimension n) {
+  builder& b = *i.b;
+  i = convert(i, element::int64), j = convert(j, element::int64);
+  term const count = count_of(iota(b, element::int64, n), 1u, j.shape_id()), index = i * count + j;
+  return detail::is_inside(b, j.id, n) ? index : select(j < 0 || j >= count, constant_like(j, -1), index);
+}
+/// Row j of row i: of a row that is scanned, or of both axes as one.
+constexpr term row_at(term x, term i, term j, auto... rest) {
+  if (x.b->failed().why != nullptr) return x;
+  detail::open_region* const body = x.b->open;
+  bool const numbers = i.rank() == 0 && j.rank() == 0 && x.rank() > 1;
+  symbol const row = !numbers || body == nullptr || body->region != x.b->region ? detail::none : detail::row_of_iteration(*x.b, x.id, i.id, body);
+  if (row != detail::none) return extend::row_at(term{x.b, row}, j, rest...);
+  if (!numbers) return extend::row_at(extend::row_at(x, i), j, rest...);
+  return extend::row_at(merge_axes(x), index_in_both(i, j, x.dims().size[1]), rest...);
 }
 
 } // namespace extend

@@ -32,22 +32,7 @@ template <scatter_kind How> struct scatter_fn {
     line.size[0] = list.size[0];
     auto const at = op::reshape::of(indices, b.shape(list)), values = op::reshape::of(rows, b.shape(line));
     if constexpr (How == scatter_kind::set) {
-      // The last of the rows with an index; where there is none, the row behind them, which is not used.
-      dimensions column, one = all;
-      column.rank = 2, column.size[0] = list.size[0], column.size[1] = 1;
-      auto const number = extend::iota(b, element::int64, list.size[0]);
-      std::int64_t const attribute = all.size[0];
-      auto const last = detail::push(info_of<op::segment_argmax>(), {op::reshape::of(number, b.shape(column)), extend::convert(at, element::int64)}, {attribute});
-      if (b.failed().why != nullptr) return x;
-      dimensions count, wide;
-      count.rank = 1, count.size[0] = all.size[0];
-      wide.rank = all.rank, wide.size[0] = all.size[0];
-      for (int k = 1; k < all.rank; ++k) wide.size[k] = 1;
-      one.size[0] = 1;
-      auto const from = op::reshape::of(last, b.shape(count));
-      auto const chosen = extend::gather(joined_along(0, values, extend::constant(b, x.type(), b.shape(one), 0)), from);
-      auto const kept = op::reshape::of(from >= extend::count_of(number, 1u, b.shape(dimensions{})), b.shape(wide));
-      return extend::select(kept, x, chosen);
+      return op::update_rows::set(values, at, x);
     } else {
       auto const best = segment_extremum<How == scatter_kind::min>(values, at, all.size[0]);
       if (b.failed().why != nullptr) return x;

@@ -58,9 +58,10 @@ template <class Stage, int K, class Context> struct kernel {
       reduce<detail::described_by<n.op>>(layout<0>(x), static_cast<std::uint32_t>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
     else if constexpr (n.op->kind == operation_kind::arg_reduction)
       arg_max(layout<0>(x), static_cast<int>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
-    else if constexpr (n.op->kind == operation_kind::gather)
-      return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
-    else if constexpr (n.op == info_of<op::accumulate_rows>()) {
+    else if constexpr (n.op->kind == operation_kind::gather) {
+      if constexpr (one_row<0, 1, 2> != 0) return move_row<of_row::gathers, 0, 1, 2>(x);
+      else return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    } else if constexpr (n.op == info_of<op::update_rows>()) {
       if (T* const q = pointer<last>(x); q != pointer<last - 1>(x)) copy(layout<last - 1>(x), pointer<last - 1>(x), layout<last>(x), q);
       return scatter<T>(x, std::make_index_sequence<n.operand_count / 2>{});
     } else if constexpr (n.op->kind == operation_kind::scatter_add) {
@@ -73,14 +74,51 @@ template <class Stage, int K, class Context> struct kernel {
     return status::ok;
   }
 
-  /// Adds rows to the result, for one pair of rows and indices after the other.
+  /// Adds or copies rows to the result, for one pair of rows and indices after the other.
   template <class T, std::size_t... J> static status scatter(Context const& x, std::index_sequence<J...>) noexcept {
     status s = status::ok;
-    for (status const found : {scatter_rows(layout<last>(x), layout<2 * static_cast<int>(J)>(x), layout<2 * static_cast<int>(J) + 1>(x),
-                                            pointer<2 * static_cast<int>(J)>(x), pointer<2 * static_cast<int>(J) + 1>(x),
-                                            pointer<last>(x))...})
+    for (status const found : {scatter_pair<2 * static_cast<int>(J), (detail::rows_set(g, n) >> J & 1u) != 0>(x)...})
       if (found != status::ok) s = found;
     return s;
+  }
+
+  template <int J, bool Sets> static status scatter_pair(Context const& x) noexcept {
+    if constexpr (one_row<last, J + 1, J> != 0) return move_row<Sets ? of_row::sets : of_row::adds, last, J + 1, J>(x);
+    else return scatter_rows<Sets>(layout<last>(x), layout<J>(x), layout<J + 1>(x), pointer<J>(x), pointer<J + 1>(x), pointer<last>(x));
+  }
+
+  /// The elements of a row of value `Large`, if there is one index and the row is short and contiguous, also in value `Small`; else 0.
+  template <int Large, int Index, int Small> static consteval int find_one_row() {
+    constexpr extend::dimensions all = g.shape(value_of(Large)), list = g.shape(value_of(Index)), few = g.shape(value_of(Small));
+    for (int k = 0; k < list.rank; ++k)
+      if (list.size[k] != 1) return 0;
+    std::int64_t step = 1;
+    for (int k = all.rank, j = few.rank; --k >= 1; step *= all.size[k]) {
+      if (all.size[k] < 1 || all.size[k] > most_in_row) return 0;
+      --j;
+      if (all.size[k] != 1 && (place<Large>.stride[k] != step || place<Small>.stride[j] != step)) return 0;
+    }
+    return step <= most_in_row ? static_cast<int>(step) : 0;
+  }
+  static constexpr int most_in_row = 16;
+  template <int Large, int Index, int Small> static constexpr int one_row = find_one_row<Large, Index, Small>();
+  enum class of_row { gathers, adds, sets };
+  template <of_row What, int Large, int Index, int Small> COTANGENT_INLINE static status move_row(Context const& x) noexcept {
+    std::int64_t const rows = x.value(g.shape(value_of(Large)).size[0]);
+    auto* const few = pointer<Small>(x);
+    constexpr int size = one_row<Large, Index, Small>;
+    if (rows <= 0) {
+      if constexpr (What == of_row::gathers)
+        for (int j = 0; j < size; ++j) few[j] = {};
+      return status::index_out_of_range;
+    }
+    bool fits = true;
+    auto* const row = pointer<Large>(x) + kernels::detail::clamp_index(*pointer<Index>(x), rows, fits) * x.value(place<Large>.stride[0]);
+    for (int j = 0; j < size; ++j)
+      if constexpr (What == of_row::gathers) few[j] = row[j];
+      else if constexpr (What == of_row::sets) row[j] = few[j];
+      else row[j] = math::add(row[j], few[j]);
+    return status_of(fits);
   }
 
   /// Copies the operand, seen through the strides of an alias.

@@ -137,13 +137,13 @@ status gather_rows(box const& x, box const& indices, T const* p, Index const* at
   return status_of(fits);
 }
 
-/// Adds row i of x to row `indices[i]` of the dense result.
-template <class T, class Index>
+/// Adds row i of x to row `indices[i]` of the dense result, or copies it there.
+template <bool Sets, class T, class Index>
 status scatter_rows(box const& result, box const& x, box const& indices, T const* p, Index const* at,
                     T* q) noexcept {
   std::int64_t const rows = result.size[0], length = rows == 0 ? 0 : result.count() / rows;
   if (rows <= 0 || (is_dense(x) && is_dense(indices)))
-    return status_of(kernels::scatter_add_rows(indices.count(), at, rows, length, p, length, q, length));
+    return status_of(kernels::scatter_rows<Sets>(indices.count(), at, rows, length, p, length, q, length));
   box const row = axes_from(x, indices.rank);
   box dense = row, lead = indices;
   dense.make_dense();
@@ -151,7 +151,9 @@ status scatter_rows(box const& result, box const& x, box const& indices, T const
   bool fits = true;
   for_each_position(indices, lead, [&](std::int64_t j, std::int64_t from) {
     std::int64_t const to = kernels::detail::clamp_index(at[j], rows, fits);
-    if (length > 0) kernels::accumulate(row.rank, row.size, p + from, row.stride, q + to * length, dense.stride);
+    if (length == 0) return;
+    if constexpr (Sets) copy(row, p + from, dense, q + to * length);
+    else kernels::accumulate(row.rank, row.size, p + from, row.stride, q + to * length, dense.stride);
   });
   return status_of(fits);
 }

@@ -182,13 +182,13 @@ protected:
       }
   }
 
-  /// Copies row index[i] of `large` to row i of `small`, or adds row i to it.
-  constexpr void compute_rows(node const& n, symbol large, symbol small, symbol index, bool gathers) {
+  /// Copies row index[i] of `large` to row i of `small`, or adds or copies row i to it.
+  constexpr void compute_rows(node const& n, symbol large, symbol small, symbol index, bool gathers, bool sets = false) {
     std::int64_t row = 1;
     for (int k = 1; k < rank(large); ++k) row *= size(large, k);
     std::int64_t const rows = size(large, 0), chosen = count(index);
     symbol const y = g_.result(n);
-    if (n.op != info_of<op::accumulate_rows>()) pools_.fill(at_[y], scalar{element::int64}, count(y));
+    if (n.op != info_of<op::update_rows>()) pools_.fill(at_[y], scalar{element::int64}, count(y));
     for (std::int64_t i = 0; i < chosen; ++i) {
       std::int64_t at = pools_.get(at_[index], i).integer;
       if (at < 0 || at >= rows) {
@@ -198,6 +198,7 @@ protected:
       if (rows == 0) continue;
       for (std::int64_t j = 0; j < row; ++j)
         if (gathers) pools_.set(at_[small], i * row + j, pools_.get(at_[large], at * row + j));
+        else if (sets) pools_.set(at_[large], at * row + j, pools_.get(at_[small], i * row + j));
         else {
           scalar const pair[2]{pools_.get(at_[large], at * row + j), pools_.get(at_[small], i * row + j)};
           pools_.set(at_[large], at * row + j, info_of<op::sum>()->evaluate(pair));
@@ -205,10 +206,10 @@ protected:
     }
   }
 
-  constexpr void accumulate_rows(node const& n) {
+  constexpr void update_rows(node const& n) {
     symbol const y = g_.result(n), sum = g_.operand(n, n.operand_count - 1);
     for (std::int64_t k = 0; k < count(y); ++k) pools_.set(at_[y], k, pools_.get(at_[sum], k));
-    for (int k = 0; k + 1 < n.operand_count; k += 2) compute_rows(n, y, g_.operand(n, k), g_.operand(n, k + 1), false);
+    for (int k = 0; k + 1 < n.operand_count; k += 2) compute_rows(n, y, g_.operand(n, k), g_.operand(n, k + 1), false, (rows_set(g_, n) >> (k / 2) & 1u) != 0);
   }
 
   /// In the order of kernels::matmul: sums of chains, then the sum of those.
@@ -297,7 +298,7 @@ protected:
     case operation_kind::whole: return compute_whole(n);
     case operation_kind::gather: return compute_rows(n, x, y, g_.operand(n, 1), true);
     case operation_kind::scatter_add:
-      if (n.op == info_of<op::accumulate_rows>()) return accumulate_rows(n);
+      if (n.op == info_of<op::update_rows>()) return update_rows(n);
       return compute_rows(n, y, x, g_.operand(n, 1), false);
     case operation_kind::matmul:
       return at_[y].type == element::float32 ? compute_matmul<float>(n) : compute_matmul<double>(n);

@@ -7,8 +7,10 @@
 #include <cotangent/trace/expressions/part.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -90,12 +92,31 @@ template <class Index> constexpr auto without_computed(Index const& i) {
   if constexpr (is_computed_index<Index>) return all;
   else return i;
 }
-/// The row that a computed index selects along an axis, which the result lacks.
+/// The row that a computed index selects along an axis, which the result lacks; along the first of its axes by another one.
 template <int Axis> struct row_at_fn {
   static constexpr char const* name = "x(i, j, ...)";
   using emits = operations<>;
-  constexpr term operator()(term x, term index) const { return extend::row_at(extend::move_axis(x, Axis, 0), index); }
+  constexpr term operator()(term x, auto... index) const { return extend::row_at(extend::move_axis(x, Axis, 0), index...); }
 };
+/// The number of computed indices before the first other one.
+template <class... Index> consteval int count_of_first_computed() {
+  bool const computed[]{is_computed_index<Index>..., false};
+  int k = 0;
+  while (computed[k]) ++k;
+  return k;
+}
+/// The part that computed indices at the begin select, of which `take` takes the part of the others.
+template <class X, class Take, class... Index>
+constexpr auto take_by_first_computed(std::source_location where, X const& x, Take take, Index const&... index) {
+  constexpr int first = count_of_first_computed<Index...>();
+  std::tuple<Index const&...> const all(index...);
+  auto const part = [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return detail::lift(where, row_at_fn<0>{}, x, std::get<K>(all)...);
+  }(std::make_index_sequence<first>{});
+  if constexpr (first == sizeof...(Index)) return static_cast<void>(take), part;
+  else
+    return [&]<std::size_t... K>(std::index_sequence<K...>) { return take(part, std::get<first + K>(all)...); }(std::make_index_sequence<sizeof...(Index) - first>{});
+}
 
 template <class X> struct index_list {
   /// Selects by the computed ones of these indices, from the last on; the first stands for axis `Axis` of `x`.
@@ -115,15 +136,11 @@ template <class X> struct index_list {
       return !inferred<take_fn<all_t, decltype(without_computed(std::declval<Rest>()))...>, X>::refuses;
     else return false;
   }
-  template <class First, class... Rest>
-  static constexpr auto take_in_row(std::source_location where, X const& x, First const& first, Rest const&... rest) {
-    auto const row = detail::lift(where, row_at_fn<0>{}, x, first);
-    return index_list<std::remove_cvref_t<decltype(row)>>::take(where, row, rest...);
-  }
-
   template <class... Index>
   static constexpr auto take(std::source_location where, X const& x, Index const&... index) {
-    if constexpr (begins_with_row<Index...>()) return take_in_row(where, x, index...);
+    if constexpr (begins_with_row<Index...>())
+      return take_by_first_computed(
+          where, x, [&]<class Part>(Part const& part, auto const&... rest) { return index_list<Part>::take(where, part, rest...); }, index...);
     else if constexpr ((is_computed_index<Index> || ...))
       return take_rows<0>(where, take(where, x, without_computed(index)...), index...);
     else if constexpr (!(place_traits<Index>::known && ...)) {

@@ -35,54 +35,86 @@ template <bool Adds, class... Index> struct update_at_fn {
     indexed_part const part(x, kept, on_trial ? nullptr : at, count);
     term const before = part.read();
     if (b.failed().why != nullptr) return x;
+    if (v.type() != x.type()) return b.refuse<refusals::elements_differ>(0, 0, b.place), x;
+    if (Adds && x.type() == element::boolean) return b.refuse<refusals::element_not_numeric>(0, 0, b.place), x;
+
+    if constexpr (count > 1 && computed[0] && computed[1])
+      if (rows[0].rank() == 0 && rows[1].rank() == 0) return in_both(x, v, index...);
 
     // `selected` has no axis for a computed index, `line` has one of size 1.
     dimensions selected, line = before.dims();
     int axis = 0, only = 0, rows_given = 0;
-    term hit{};
     for (int k = 0; k < count; ++k) {
       if (computed[k]) {
-        term const here = is_row(rows[k], before.dims(), axis);
-        hit = rows_given++ == 0 ? here : extend::apply<op::logical_and>(hit, here);
-        line.size[axis] = 1, only = axis;
+        ++rows_given, line.size[axis] = 1, only = axis;
       } else if (kept[k].drops) continue;
       else selected.size[selected.rank++] = before.dims().size[axis];
       ++axis;
     }
     for (; axis < line.rank; ++axis) selected.size[selected.rank++] = line.size[axis];
-    if (b.failed().why != nullptr) return x;
     v = broadcast_if_fits(v, b.shape(selected));
     if (b.failed().why != nullptr) return x;
-    if constexpr (Adds && count > 1 && computed[0]) return x + in_row(x, v, index...);
+    if constexpr (Adds && computed[0]) return op::update_rows::add(row_added(x, v, index...), list_of_one(rows[0]), x);
+    if constexpr (!Adds && computed[0])
+      if (!is_half(x.type())) return op::update_rows::set(row_set(x, v, index...), list_of_one(rows[0]), x);
     if constexpr (Adds)
-      if (rows_given == 1) return part.replaced(before + at_row(v, row_of(rows), before.dims().size[only], only));
+      if (rows_given == 1) return part.replaced(before + at_row(v, first_of(rows), before.dims().size[only], only));
     v = op::reshape::of(v, b.shape(line));
     if (rows_given == 0) return part.replaced(Adds ? before + v : v);
-    return part.replaced(extend::select(hit, Adds ? before + v : v, before));
+    return part.replaced(extend::select(selects(rows, before.dims()), Adds ? before + v : v, before));
   }
 
 private:
-  /// Zeros, with v added at the other indices of the row that the first one selects. The sum with x changes this row only.
-  constexpr term in_row(term x, term v, term first, auto... rest) const {
-    return [&]<class First, class... Rest>(std::type_identity<update_at_fn<Adds, First, Rest...>>) {
-      update_at_fn<Adds, Rest...> inner;
-      for (int k = 1; k < count; ++k) inner.places[k - 1] = places[k], inner.at[k - 1] = at[k];
-      inner.on_trial = on_trial;
+  /// This update by the indices from number K on.
+  template <int K, class Next> constexpr Next update_from(Next next) const {
+    for (int k = K; k < count; ++k) next.places[Next::count - count + k] = places[k], next.at[Next::count - count + k] = at[k];
+    next.on_trial = on_trial;
+    return next;
+  }
+  template <class First, class... Rest> constexpr auto inner_update(std::type_identity<update_at_fn<Adds, First, Rest...>>) const {
+    return update_from<1>(update_at_fn<Adds, Rest...>{});
+  }
+  /// The update of both first axes as one, by one index.
+  template <class First, class Second, class... Rest> constexpr auto flat_update(std::type_identity<update_at_fn<Adds, First, Second, Rest...>>) const {
+    return update_from<2>(update_at_fn<Adds, First, Rest...>{});
+  }
+  constexpr term in_both(term x, term v, term first, term second, auto... rest) const {
+    auto const update = flat_update(std::type_identity<update_at_fn>{});
+    return op::reshape::of(update(extend::merge_axes(x), v, extend::index_in_both(first, second, x.dims().size[1]), rest...), x.shape_id());
+  }
+  /// The row that the first index selects, with v in place of its part, as a list of one row.
+  constexpr term row_set(term x, term v, term first, auto... rest) const {
+    if constexpr (count > 1) v = inner_update(std::type_identity<update_at_fn>{})(extend::row_at(x, first), v, rest...);
+    return one_row(v);
+  }
+  /// What is added to the row that the first index selects, as a list of one row.
+  constexpr term row_added(term x, term v, term, auto... rest) const {
+    if constexpr (count > 1) {
       dimensions row{x.rank() - 1, {}};
       for (int k = 0; k < row.rank; ++k) row.size[k] = x.dims().size[k + 1];
-      term const zeros = extend::constant(*x.b, x.type(), x.b->shape(row), 0);
-      return at_row(inner(zeros, v, rest...), first, x.dims().size[0], 0);
-    }(std::type_identity<update_at_fn>{});
+      v = inner_update(std::type_identity<update_at_fn>{})(extend::constant(*x.b, x.type(), x.b->shape(row), 0), v, rest...);
+    }
+    return one_row(v);
   }
   /// A list of one index, as rows for scatter_add.
   static constexpr term list_of_one(term index) {
     dimensions one{1, {1}};
     return op::reshape::of(index, index.b->shape(one));
   }
-  static constexpr term row_of(term const* rows) {
+  static constexpr term first_of(term const* rows) {
     int k = 0;
     while (!computed[k]) ++k;
     return rows[k];
+  }
+  /// True where the computed indices are, which select along axes of the part.
+  constexpr term selects(term const* rows, dimensions const& all) const {
+    term hit{};
+    for (int k = 0, axis = 0; k < count; ++k)
+      if (computed[k]) {
+        term const here = is_row(rows[k], all, axis++);
+        hit = hit.present() ? extend::apply<op::logical_and>(hit, here) : here;
+      } else if (!places[k].drops) ++axis;
+    return hit;
   }
   /// True at position `index` of an axis; the run reports an index that is out of range.
   static constexpr term is_row(term index, dimensions const& all, int axis) {
@@ -94,10 +126,15 @@ private:
   }
   /// Zeros, with v at position `index` of an axis of n rows.
   static constexpr term at_row(term v, term index, dimension n, int axis) {
-    builder& b = *v.b;
-    dimensions one{v.rank() + 1, {1}}, all{v.rank() + 1, {n}};
-    for (int k = 0; k < v.rank(); ++k) one.size[k + 1] = all.size[k + 1] = v.dims().size[k];
-    return extend::move_axis(op::scatter_add::of(op::reshape::of(v, b.shape(one)), list_of_one(index), b.shape(all)), 0, axis);
+    term const row = one_row(v);
+    dimensions all = row.dims();
+    all.size[0] = n;
+    return extend::move_axis(op::scatter_add::of(row, list_of_one(index), v.b->shape(all)), 0, axis);
+  }
+  static constexpr term one_row(term v) {
+    dimensions one{v.rank() + 1, {1}};
+    for (int k = 0; k < v.rank(); ++k) one.size[k + 1] = v.dims().size[k];
+    return op::reshape::of(v, v.b->shape(one));
   }
 };
 

@@ -116,7 +116,7 @@ template <class Before, bool Rewrite, bool Splits> struct static_options {
     o.simplify.rewrite = Rewrite;
     // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
     o.simplify.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES, !Splits);
-    o.simplify.accumulate_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
+    o.simplify.update_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
     return o;
   }();
 };

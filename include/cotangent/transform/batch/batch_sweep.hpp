@@ -173,8 +173,8 @@ private:
       any = any || batched[k] != none;
     }
     symbol const old = n.result_count == 0 ? none : id(n.first + n.operand_count);
-    if ((n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add) && n.operand_count == 2)
-      batched[1] = in_range(batched[1]);
+    if (n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add)
+      for (int k = 1; k < n.operand_count; k += 2) batched[k] = in_range(batched[k]);
     if (copies_) n = copied(n);
     if (!by_row || !any) return; // (`every` repeats what must have rows without need)
     if (n.result_count != 1) return refuse(i, n.where);

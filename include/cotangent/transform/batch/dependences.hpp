@@ -166,7 +166,12 @@ private:
     case operation_kind::reshape: return regrouped(from, to, d, found);
     case operation_kind::matmul: return in_product(n, k, from, to, d, found);
     case operation_kind::gather: return k == 0 && gathered(n, from, to, d, found);
-    case operation_kind::scatter_add: return n.operand_count == 2 && k == 0 && scattered(n, from, to, d, found);
+    case operation_kind::scatter_add:
+      if (n.operand_count != 2 && k == n.operand_count - 1) { // of update_rows, also the rows that are replaced
+        add(found, d, to);
+        return true;
+      }
+      return k % 2 == 0 && scattered(n, k, from, to, d, found);
     default: return false;
     }
   }
@@ -257,9 +262,9 @@ private:
     }
     return true;
   }
-  constexpr bool scattered(node const& n, dimensions const& from, dimensions const& to, dependence d, array<dependence>& found) {
+  constexpr bool scattered(node const& n, int k, dimensions const& from, dimensions const& to, dependence d, array<dependence>& found) {
     array<std::int64_t> rows;
-    bool const known = from.rank == to.rank && constant_numbers(g_, g_.operand(n, 1), rows, known_);
+    bool const known = from.rank == to.rank && constant_numbers(g_, g_.operand(n, k + 1), rows, known_);
     if (std::int64_t const by = known ? step_of(rows) : 0; by != 0) {
       d.first[0] = rows[0] + by * d.first[0];
       d.step[0] *= by;

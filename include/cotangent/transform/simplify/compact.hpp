@@ -134,7 +134,7 @@ private:
       array<symbol> x;
       list_rows(rows, x);
       x.push(sum);
-      now_[y] = write(the<op::accumulate_rows>, x.data(), x.size(), g_.tensors[y], n, to) + 1;
+      now_[y] = write(the<op::update_rows>, x.data(), x.size(), g_.tensors[y], n, to) + 1;
       return true;
     }
     bool left = false;
@@ -180,6 +180,46 @@ private:
     return negated_[x] - 1;
   }
 };
+
+/// Joins updates of rows that follow each other, where nothing else reads what is in between. True if there were any: then the nodes
+/// that were joined with later ones are dead.
+constexpr bool join_updates(graph& g) {
+  int updates = 0;
+  for (node const& n : g.nodes) updates += n.op == info_of<op::update_rows>() ? 1 : 0;
+  if (updates < 2) return false;
+  array<std::int32_t> reads(g.tensors.size());
+  for (node const& n : g.nodes)
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const x = g.ids[n.first + k]; x != none) ++reads[x];
+  graph_view const all(g);
+  for (std::int32_t r = 0; r < all.region_count; ++r)
+    for (int k = 0; k < all.output_count(r); ++k)
+      if (symbol const y = all.output(k, r); y != none) ++reads[y];
+  bool joined = false;
+  for (std::int32_t i = 0; i < g.nodes.size(); ++i) {
+    node& n = g.nodes[i];
+    if (n.op != info_of<op::update_rows>()) continue;
+    symbol const between = g.ids[n.first + n.operand_count - 1];
+    tensor_symbol const& t = g.tensors[between];
+    if (t.producer == none || t.base != none || reads[between] != 1) continue;
+    node const& m = g.nodes[t.producer];
+    int const first = m.operand_count / 2, second = n.operand_count / 2;
+    if (m.op != n.op || m.region != n.region || m.flags.exact != n.flags.exact || first + second > op::update_rows::most_pairs) continue;
+    array<symbol> x;
+    for (int k = 0; k < 2 * first; ++k) x.push(g.ids[m.first + k]);
+    for (int k = 0; k < 2 * second; ++k) x.push(g.ids[n.first + k]);
+    x.push(g.ids[m.first + 2 * first]);
+    x.push(g.ids[n.first + n.operand_count]);
+    std::uint64_t const sets = rows_set(graph_view(g), m) | rows_set(graph_view(g), n) << first;
+    std::int64_t const attribute = static_cast<std::int64_t>(sets);
+    n.attribute = g.numbers.append(&attribute, 1);
+    n.attribute_count = 1;
+    n.first = g.ids.append(x.data(), x.size());
+    n.operand_count = static_cast<decltype(n.operand_count)>(x.size() - 1);
+    joined = true;
+  }
+  return joined;
+}
 
 } // namespace cotangent::detail
 

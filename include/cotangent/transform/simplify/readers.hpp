@@ -165,14 +165,27 @@ public:
     bool const first = waited_for(t), second = waited_for(u);
     return first == second ? t > u : first;
   }
-  /// The operand of a sum whose rows are added to the other one, or none. The other one is an input or has such rows, too: what
-  /// elementwise operations compute is added to rows in the same pass.
+  /// True if rows may be added to t in its memory: to an input, updated rows, rows themselves, and what they were added to, also seen
+  /// through a reshape. What elementwise operations compute is added to rows in the same pass.
+  constexpr bool receives_rows(graph_view const& g, symbol t, bool repeated) const noexcept {
+    for (int terms = 0; terms < 64; ++terms) {
+      if (g.tensors[t].base != none) return false;
+      node const* const n = g.producer(t);
+      if (n == nullptr || is_made_by(g, t, the<op::update_rows>, repeated) || is_rows(g, t, repeated)) return true;
+      if (n->op == the<op::reshape>) t = g.operand(*n, 0);
+      else if (!is_made_by(g, t, the<op::add>, repeated)) return false;
+      else if (is_rows(g, g.operand(*n, 1), repeated)) t = g.operand(*n, 0);
+      else if (is_rows(g, g.operand(*n, 0), repeated)) t = g.operand(*n, 1);
+      else return false;
+    }
+    return false;
+  }
+  /// The operand of a sum whose rows are added to the other one, or none.
   constexpr symbol fused_rows(graph_view const& g, node const& n) const noexcept {
     if (!fuses.rows || n.op != the<op::add> || !n.flags.merges || n.flags.exact) return none;
     for (int k = 1; k >= 0; --k) {
       symbol const rows = g.operand(n, k), other = g.operand(n, 1 - k);
-      bool const receives = g.tensors[other].base == none && (g.tensors[other].producer == none || is_rows(g, other, n.flags.repeated));
-      if (rows != other && receives && is_rows(g, rows, n.flags.repeated)) return rows;
+      if (rows != other && receives_rows(g, other, n.flags.repeated) && is_rows(g, rows, n.flags.repeated)) return rows;
     }
     return none;
   }

@@ -16,7 +16,7 @@ struct simplify_options {
   bool rewrite = true; // false: only rewrites that change no bits
   bool fuse_multiply_add =
       math::has_fma;      // whether the target has it: decided here, before a pass duplicates a node
-  bool accumulate_rows = false; // a sum with a scatter_add as one operation: for back ends that add in place
+  bool update_rows = false; // a sum with a scatter_add as one operation: for back ends that add in place
   bool matrix_products = false; // a vector times a matrix as one operation: for back ends that fuse no broadcast with a sum
   bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
 
@@ -24,7 +24,7 @@ struct simplify_options {
   static constexpr simplify_options of_interpreter(graph_view const& g, bool exact) {
     simplify_options o;
     o.rewrite = !exact;
-    o.accumulate_rows = true;
+    o.update_rows = true;
     o.matrix_products = g.region_count > 1;
     return o;
   }
@@ -217,7 +217,10 @@ constexpr graph rewritten(graph_view const& g, simplify_options const& o) {
   return rebuilt.take();
 }
 constexpr graph compacted(graph_view const& g, simplify_options const& o) {
-  return compaction(g, {o.rewrite && o.fuse_multiply_add, o.rewrite && o.accumulate_rows}, readers::any_view(g)).take();
+  bool const views = readers::any_view(g), updates = o.rewrite && o.update_rows;
+  graph small = compaction(g, {o.rewrite && o.fuse_multiply_add, updates}, views).take();
+  if (!updates || !join_updates(small)) return small;
+  return compaction(small, {}, views).take();
 }
 
 } // namespace cotangent::detail

@@ -72,15 +72,13 @@ template <class T, class Index> void run_gather(program_data const& p, std::int3
     c.state = status::index_out_of_range;
 }
 
-template <class T, class Index> void run_scatter_add(program_data const& p, std::int32_t which,
-                                                     run_context& c) {
+template <class T, class Index, bool Sets = false> void run_scatter(program_data const& p, std::int32_t which, run_context& c) {
   row_step const& s = p.rows[which];
   std::size_t const bytes = static_cast<std::size_t>(s.axis * s.row) * sizeof(T);
-  if (!s.adds) std::memset(c.at(s.to), 0, bytes);
+  if (!s.changes) std::memset(c.at(s.to), 0, bytes);
   else if (c.at(s.sum) != c.at(s.to)) std::memcpy(c.at(s.to), c.at(s.sum), bytes);
-  if (!kernels::scatter_add_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
-                                 reinterpret_cast<T const*>(c.at(s.from)), s.row,
-                                 reinterpret_cast<T*>(c.at(s.to)), s.row))
+  if (!kernels::scatter_rows<Sets>(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
+                                   reinterpret_cast<T const*>(c.at(s.from)), s.row, reinterpret_cast<T*>(c.at(s.to)), s.row))
     c.state = status::index_out_of_range;
 }
 

@@ -70,7 +70,7 @@ struct unit {
       // unit
       -1;
   bool absorbed = false; // into the step of its operand
-  bool adds_rows = false; // to its last operand, which it may overwrite
+  bool changes_rows = false; // of its last operand, which it may overwrite
   std::int32_t more = 0; // further results of control nodes, in the plan's results
   std::int32_t more_count = 0;
 };
@@ -134,7 +134,7 @@ struct reads_in_step {
 /// True if units of the step may overwrite operands.
 template <class Plan> bool may_overwrite(Plan const& p, std::int32_t s) {
   auto const& step = p.steps[s]; // without units: merged into another step
-  return step.shape >= 0 || (step.first_unit >= 0 && p.units[step.first_unit].adds_rows);
+  return step.shape >= 0 || (step.first_unit >= 0 && p.units[step.first_unit].changes_rows);
 }
 
 template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads_in_step>& reads) {

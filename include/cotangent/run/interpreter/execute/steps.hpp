@@ -243,7 +243,7 @@ struct matmul_step {
 /// gather, scatter_add, arg_max: contiguous operands and results.
 struct row_step {
   address from, index, to, sum;
-  bool adds = false;      // to a copy of `sum`, which may be `to` itself; else to zeros
+  bool changes = false;   // rows of a copy of `sum`, which may be `to` itself; else of zeros
   std::int64_t count = 0; // the number of indices; for arg_max: positions before the axis
   std::int64_t axis = 0;  // rows to select from
   std::int64_t row = 0;   // elements per row
@@ -386,6 +386,7 @@ struct step_table {
   runs product[2]{};               // float, double
   runs gather[2][element_count]{}; // by int32, int64
   runs scatter_add[2][element_count]{};
+  runs set_rows[2][element_count]{};
   runs copy[element_count]{};
   runs accumulate[element_count]{};
   runs arg_max[element_count]{};

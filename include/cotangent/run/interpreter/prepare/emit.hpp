@@ -116,7 +116,7 @@ private:
     if (n.op->kind == operation_kind::control) return emit_control(u, n);
     array<placed> x;
     for (int k = 0; k < u.count; ++k) x.push(at_operand(u, k));
-    nodes_.node_step(n, x.data(), u.count, result(u), u.adds_rows);
+    nodes_.node_step(n, x.data(), u.count, result(u), u.changes_rows);
     need_scratch(nodes_.scratch);
   }
 

@@ -80,7 +80,7 @@ public:
   }
 
   /// A node whose kernel reads its operands where they are: see `is_ready`.
-  void node_step(node const& n, placed const* x, int count, address to, bool adds_rows = false) {
+  void node_step(node const& n, placed const* x, int count, address to, bool changes_last = false) {
     scratch = 0;
     switch (n.op->kind) {
     case operation_kind::reduction: return reduction(n, x[0], to);
@@ -88,7 +88,7 @@ public:
     case operation_kind::pad: return pad(n, x[0], to);
     case operation_kind::concatenate: return concatenate(n, x, count, to);
     case operation_kind::whole: return whole(n, x, to);
-    default: return rows(n, x, count, to, adds_rows);
+    default: return rows(n, x, count, to, changes_last);
     }
   }
   /// The layout of a node's result.
@@ -218,8 +218,8 @@ private:
     push(&run_whole, program.wholes.push(s));
   }
 
-  /// gather, scatter_add, arg_max; `adds`: to the last operand, a copy of which the result may be.
-  void rows(node const& n, placed const* x, int count, address to, bool adds) {
+  /// gather, scatter_add, arg_max; `changes_last`: rows of the last operand, a copy of which the result may be.
+  void rows(node const& n, placed const* x, int count, address to, bool changes_last) {
     strided const& first = x[0].v;
     row_step s;
     s.from = x[0].at;
@@ -236,13 +236,14 @@ private:
     strided const whole = gathers ? first : layout_of(b_.g.result(n));
     s.axis = whole.size[0];
     for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
-    s.adds = adds;
+    s.changes = changes_last;
+    std::uint64_t const sets = n.op == info_of<op::update_rows>() && n.attribute_count > 0 ? static_cast<std::uint64_t>(b_.attribute(n, 0)) : 0;
     for (int k = 0; k + 1 < count; k += 2) {
       strided const& index = x[k + 1].v;
       s.from = x[k].at;
       s.index = x[k + 1].at, s.count = index.count();
-      if (s.adds) s.sum = k == 0 ? x[count - 1].at : s.to;
-      push((gathers ? steps_.gather : steps_.scatter_add)[index.type == element::int64][static_cast<int>(first.type)], program.rows.push(s));
+      if (s.changes) s.sum = k == 0 ? x[count - 1].at : s.to;
+      push((gathers ? steps_.gather : (sets >> (k / 2) & 1u) != 0 ? steps_.set_rows : steps_.scatter_add)[index.type == element::int64][static_cast<int>(first.type)], program.rows.push(s));
     }
   }
 };

@@ -294,7 +294,7 @@ private:
       x[k].v.make_contiguous();
       at += whole_lines(x[k].v.count() * static_cast<std::int64_t>(size_of(x[k].v.type)));
     }
-    nodes.node_step(of, x.data(), x.size(), to.at, of.op == info_of<op::accumulate_rows>());
+    nodes.node_step(of, x.data(), x.size(), to.at, of.op == info_of<op::update_rows>());
     return larger(at, nodes.scratch);
   }
   static bool moves(operation_kind k) {

@@ -127,7 +127,7 @@ protected:
                          std::int32_t stage, std::int32_t shape) {
     unit u;
     u.node = node_index;
-    u.adds_rows = node_index >= 0 && g.nodes[node_index].op == info_of<op::accumulate_rows>();
+    u.changes_rows = node_index >= 0 && g.nodes[node_index].op == info_of<op::update_rows>();
     u.first = plan.views.size();
     u.count = count;
     for (int k = 0; k < count; ++k) plan.views.push(operands[k]);

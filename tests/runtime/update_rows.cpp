@@ -37,11 +37,11 @@ TEST_CASE("the reverse loop of an indexed sum holds one accumulation, and no pas
   s.gradient_of(loop.last(0), {x});
   REQUIRE(s.finish());
   for (bool const accumulates : {false, true}) {
-    ct::graph const simple = ct::detail::simplify(s.b.get(), {.accumulate_rows = accumulates});
+    ct::graph const simple = ct::detail::simplify(s.b.get(), {.update_rows = accumulates});
     ct::extend::graph_view const g = simple;
     CHECK(ct::verify(g));
     std::int32_t const body = ct::detail::loop_layout::of(g, *control_cases::find(g, "loop", 1)).body;
-    CHECK(control_cases::count_nodes(g, "accumulate_rows", body) == (accumulates ? 1 : 0));
+    CHECK(control_cases::count_nodes(g, "update_rows", body) == (accumulates ? 1 : 0));
     CHECK(control_cases::count_nodes(g, "scatter_add", body) == (accumulates ? 0 : 1));
     CHECK(control_cases::count_nodes(g, "add", body) == (accumulates ? 0 : 1));
     std::vector<double> const given = numbers(100);
