@@ -42,7 +42,7 @@ template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept 
 }
 
 /// The workspace of one checked call: that of its thread. A call inside an external function or an operation of a user, which
-/// runs while another call has that, has one of its own.
+/// runs while another call has that, has one of its own; so has a call in a destructor that runs after the thread's objects are gone.
 ///
 /// Checked: tests/runtime/external.cpp
 class call_workspace {
@@ -50,9 +50,15 @@ class call_workspace {
     growing_workspace workspace;
     bool taken = false;
   };
-  static kept& of_thread() {
-    static thread_local kept k;
-    return k;
+  static kept* of_thread() {
+    static thread_local bool is_gone = false; // (has no destructor: it may be read until the thread ends)
+    struct until_exit {
+      kept of;
+      ~until_exit() { is_gone = true; }
+    };
+    if (is_gone) return nullptr;
+    static thread_local until_exit k;
+    return &k.of;
   }
   bool takes_ = false; // the thread's
   std::optional<growing_workspace> own_;
@@ -62,15 +68,16 @@ public:
   call_workspace(call_workspace const&) = delete;
   call_workspace& operator=(call_workspace const&) = delete;
   ~call_workspace() {
-    if (takes_) of_thread().taken = false;
+    if (!takes_) return;
+    if (kept* const k = of_thread(); k != nullptr) k->taken = false;
   }
 
   growing_workspace& get() {
-    kept& k = of_thread();
     if (own_.has_value()) return *own_;
-    if (k.taken && !takes_) return own_.emplace();
-    takes_ = k.taken = true;
-    return k.workspace;
+    kept* const k = of_thread();
+    if (k == nullptr || (k->taken && !takes_)) return own_.emplace();
+    takes_ = k->taken = true;
+    return k->workspace;
   }
   /// Null if there is not enough memory.
   void* at_least(std::size_t bytes) { return growing_access::memory(get()).at_least(bytes); }
