@@ -29,7 +29,7 @@ inline namespace COTANGENT_ABI {
 } // namespace detail::interpret
 
 #if COTANGENT_EXCEPTIONS
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 template message words_of(builder const&, failure const&, request const&);
 template void keep_in_step(graph_state&);
 template void tell_made(graph_state&);

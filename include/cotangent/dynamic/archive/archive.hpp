@@ -27,11 +27,11 @@ COTANGENT_HEADER_BEGIN
 #  include <utility>
 #  include <vector>
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 struct archive_access;
 }
 
-namespace cotangent::archive {
+namespace cotangent::archive::inline COTANGENT_ABI {
 
 /// An expression and the name by which it is found again.
 struct named {
@@ -118,7 +118,7 @@ template <class... UserOps> contents load_bytes(std::string_view bytes, operatio
 
 } // namespace cotangent::archive
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 namespace archived = cotangent::detail::archived;
 
@@ -252,7 +252,7 @@ private:
 
 } // namespace cotangent::dynamic::detail
 
-namespace cotangent::archive {
+namespace cotangent::archive::inline COTANGENT_ABI {
 
 inline dynamic::any_expr contents::find(std::string_view name) const {
   auto const at = names_.find(name);

@@ -17,7 +17,7 @@
 
 // Converts the state of a run-time graph to JSON and back.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 namespace archived = cotangent::detail::archived;
 

@@ -20,7 +20,7 @@
 // Saves symbolic graphs in their lowered form: every command as operations, every sub-graph as a loop or a
 // branch. Manual edges, names of operations, peers and dead symbols are saved beside the graph.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 namespace archived = cotangent::detail::archived;
 

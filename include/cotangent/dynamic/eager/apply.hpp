@@ -10,8 +10,7 @@
 
 // Runs and records one operation of eager mode.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 inline bool is_tracked(eager_operand const* x, int n) noexcept {
   for (int k = 0; k < n; ++k)
@@ -97,7 +96,6 @@ inline void apply_code(eager_state& s, eager_code& c, eager_operand const* x, he
       });
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

@@ -18,8 +18,7 @@
 // has a small graph, the program that runs it, and, on demand, its adjoints. These are graphs from the
 // transformer, so that they have adjoints too.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 struct adjoint_code;
 
@@ -292,11 +291,10 @@ inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen cons
   return *c.adjoints.back();
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template failure prepare(eager_code&, interpret::kernel_list const&);
 extern template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&, chosen const&,
                                                            interpret::kernel_list const&);

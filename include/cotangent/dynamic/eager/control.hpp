@@ -8,8 +8,7 @@
 
 namespace cotangent {
 
-namespace dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 template <class... A>
 concept meets_variable = (is_variable<A> || ...);
@@ -27,7 +26,6 @@ struct refused_scan {
   int first = 0, second = 0;
 };
 
-} // namespace COTANGENT_ABI
 } // namespace dynamic::detail
 
 template <auto... Options, class... A>

@@ -17,14 +17,11 @@
 // Runs the library's functions over terms on variables of eager mode. Each is prepared once for the elements
 // and shapes of its operands, then run at every call.
 
-namespace cotangent::dynamic {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 class any_variable;
 template <class T> class variable;
-} // namespace COTANGENT_ABI
 
 namespace detail {
-inline namespace COTANGENT_ABI {
 
 template <class> inline constexpr bool is_variable = false;
 template <class T> inline constexpr bool is_variable<variable<T>> = true;
@@ -333,7 +330,6 @@ template <class X> void set_elements(X const& x, memory_of const& m, std::source
   ++v.version;
 }
 
-} // namespace COTANGENT_ABI
 } // namespace detail
 } // namespace cotangent::dynamic
 

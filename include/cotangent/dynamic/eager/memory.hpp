@@ -13,10 +13,8 @@
 // Memory of eager mode: reference-counted elements, and small objects. Freed memory is reused, so that an
 // operation calls the allocator only the first time of its kind.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 struct eager_origin;
-}
 
 /// The elements of a tensor. They follow this header, aligned and padded to whole lines, since kernels
 /// process whole packs. If they can be evicted while still needed, they follow another header, `body`.

@@ -12,8 +12,7 @@
 
 // Finds the prepared form of an operation, or creates it.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// An operand: a value, or a number that is not a tensor.
 struct eager_operand {
@@ -118,7 +117,6 @@ eager_code& code_by_content(eager_state& s, eager_operand const* x, int n, reque
   return *s.codes.back();
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

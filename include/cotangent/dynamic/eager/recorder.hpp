@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// The recorder of eager mode: operations on its variables run when they are written, and are recorded as far
 /// as a gradient may need them.
@@ -394,7 +393,6 @@ private:
   }
 };
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic
 
 #endif

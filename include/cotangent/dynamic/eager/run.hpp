@@ -12,8 +12,7 @@
 
 // Runs prepared operations, and recomputes evicted elements.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// An array with inline room for the usual number of elements.
 template <class T> class few {
@@ -202,7 +201,6 @@ inline void* elements_of(eager_state& s, storage* p, std::source_location where,
   return p->data();
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

@@ -17,13 +17,12 @@
 // alive by its results and by later records that depend on it. Elements are kept alive by the variables that
 // name them, and by records whose adjoints read them. Everything else is freed.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// The action of backward on the gradient of a tensor: none, replace it, or add to it.
 enum class gradients : unsigned char { none, last, sum };
 
 namespace detail {
-inline namespace COTANGENT_ABI {
 
 struct eager_state;
 struct eager_value;
@@ -308,7 +307,6 @@ inline held::~held() {
   if (from != nullptr) s->release(from);
 }
 
-} // namespace COTANGENT_ABI
 } // namespace detail
 } // namespace cotangent::dynamic
 

@@ -15,8 +15,7 @@
 // The elements held by a recorder. Within a memory limit, computed elements are evicted while still needed,
 // the cheapest first, and recomputed later.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// How evictable elements were computed, so that they can be recomputed.
 struct eager_origin {
@@ -262,7 +261,6 @@ private:
   }
 };
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

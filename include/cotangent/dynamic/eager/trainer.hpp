@@ -11,8 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace cotangent::dynamic {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// An optimizer (`ct::adam{}`) for parameters of eager mode, with its states.
 ///
@@ -104,7 +103,6 @@ private:
   }
 };
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic
 
 #endif

@@ -12,8 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace cotangent::dynamic {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// A variable of any element type: the member type of lists of variables. It may be empty.
 class any_variable {
@@ -208,7 +207,6 @@ template <class T> variable<T> any_variable::as(std::source_location where) cons
   return variable<T>(v_);
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic
 
 #endif

@@ -13,8 +13,7 @@
 
 // The reverse sweep over the record, from outputs to the variables whose gradients are requested.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The tensor of a view; any other tensor itself.
 inline eager_value& root_of(eager_value& v) noexcept { return v.view == nullptr ? v : *v.view->base; }
@@ -324,7 +323,6 @@ private:
   }
 };
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

@@ -11,8 +11,7 @@
 // Tensors of eager mode that are written in pieces. A piece is a further step in the tensor's record. The
 // tensor's cotangent passes unchanged to the previous steps, and a window of it goes to the written value.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Visits the elements of a window row by row, with the begin and the stride of each row. Stops if `row`
 /// returns false.
@@ -107,7 +106,6 @@ inline void write_elements(eager_value& to, eager_value& value, request const& r
   step->owner = &base;
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

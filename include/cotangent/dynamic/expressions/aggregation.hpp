@@ -11,7 +11,7 @@
 
 // Sums contributions to a cotangent by a user's function.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Calls the user's function that sums contributions. Its exceptions are held back until the sweep has ended.
 class users_sum {

@@ -17,7 +17,7 @@
 // Branches of dynamic expressions. Each is called once; outer expressions that it uses are captured automatically.
 
 namespace cotangent {
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 template <class Index, class... Branch> struct branches {
   Index index;

@@ -18,7 +18,7 @@
 // the values of an iteration. Outer expressions that it uses are captured automatically.
 
 namespace cotangent {
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 // ---- one expression, a tuple of several, or none
 

@@ -31,7 +31,7 @@ inline namespace COTANGENT_ABI {
 } // namespace COTANGENT_ABI
 } // namespace detail::interpret
 
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 template <term (*Layer)(term, term, convolution const&)> struct convolved_fn {
   static constexpr char const* name = "convolution";

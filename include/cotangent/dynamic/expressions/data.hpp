@@ -24,7 +24,7 @@
 
 // Shapes, memory and values whose extents are known at run time only.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// The sizes of all axes, as `{3}`, `{2, 4}`, or empty for a scalar; constructed from any range.
 class sizes {

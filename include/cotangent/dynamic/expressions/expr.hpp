@@ -17,7 +17,7 @@ struct run_time_expression {};
 
 } // namespace cotangent
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 class any_expr;
 namespace detail {

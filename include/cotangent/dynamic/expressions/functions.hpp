@@ -17,7 +17,7 @@
 
 namespace cotangent {
 
-namespace dynamic {
+namespace dynamic::inline COTANGENT_ABI {
 
 /// Axes, counted from the first, or negative from the last: `{0, -1}`, or one axis.
 class axis_list {

@@ -16,7 +16,7 @@
 
 namespace cotangent {
 
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 /// Joins a list along an axis, or with `New` along a new one; half precision as float.
 template <bool New, class X> auto join(std::source_location where, std::vector<X> const& parts, std::int64_t axis) {
   if constexpr (is_half_expr<X>) {

@@ -20,7 +20,7 @@
 // Runs the library's functions over terms on expressions of a graph under construction; a failure becomes an
 // exception.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 template <class T> class expr;
 
@@ -40,7 +40,7 @@ template <> struct place_traits<dynamic::between> {
 };
 } // namespace cotangent::detail
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
 using namespace cotangent::detail;

@@ -20,7 +20,7 @@ COTANGENT_HEADER_BEGIN
 // Linear algebra of expressions of a run-time graph, with options known at run time: ct::einsum("ij,jk->ik", a, b).
 
 namespace cotangent {
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 struct einsum_of_text_fn {
   static constexpr char const* name = "einsum";

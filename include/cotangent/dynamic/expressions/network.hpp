@@ -21,7 +21,7 @@ COTANGENT_HEADER_BEGIN
 // {2, 3, 4}, 0).
 
 namespace cotangent {
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 struct parts_fn {
   static constexpr char const* name = "split";

@@ -17,7 +17,7 @@
 
 // Options of the functions of a graph: windows, bindings, compilation.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// An expression and the memory bound to it.
 struct binding {

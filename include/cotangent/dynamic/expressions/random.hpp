@@ -19,7 +19,7 @@ COTANGENT_HEADER_BEGIN
 // Random numbers of sizes known when the graph is built: ct::random_normal<float>(key, {64, 10}).
 
 namespace cotangent {
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 enum class random_kind { uniform, normal, exponential };
 template <element To, random_kind Kind> struct random_of_sizes_fn {

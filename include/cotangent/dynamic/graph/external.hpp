@@ -31,7 +31,7 @@ COTANGENT_REFUSAL_OF(external_rule_spans, allowed, "cotangent: external: the rul
 // clang-format on
 } // namespace refusals
 
-namespace dynamic::detail {
+namespace dynamic::inline COTANGENT_ABI::detail {
 
 /// Takes the elements of all arguments, one after the other, and writes those of all results.
 template <class T> using external_code = std::function<void(T const*, T*)>;
@@ -59,7 +59,7 @@ template <class T> struct external_rows : extend::primitive<operation_kind::whol
 
 } // namespace op
 
-namespace dynamic {
+namespace dynamic::inline COTANGENT_ABI {
 namespace detail {
 
 template <class T> struct external_line_fn {

@@ -19,12 +19,10 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 struct vjp_options; // dynamic/graph/vjp.hpp
-inline namespace COTANGENT_ABI {
 class vjp_program;
-}
 
 /// A graph that is built at run time, by the functions and operators of traced functions.
 ///

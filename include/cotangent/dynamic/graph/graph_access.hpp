@@ -8,7 +8,7 @@
 
 #  include <cotangent/dynamic/graph/graph.hpp>
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Access to graphs for writing, reading and drawing them.
 struct graph_access {

@@ -26,7 +26,7 @@ COTANGENT_REFUSAL(sparse_vector, equal, elements_of_vector, columns_of_matrix, "
 // clang-format on
 } // namespace refusals
 
-namespace dynamic {
+namespace dynamic::inline COTANGENT_ABI {
 
 /// The result of `ct::sparse_jacobian(f)(x)` and `ct::sparse_hessian(f)(x)` for expressions of a run-time graph: a matrix of
 /// rows x columns. `values` are its elements at row_indices[k], column_indices[k], by rows, columns in ascending order within
@@ -167,7 +167,7 @@ template <class T> sparse_matrix<T> sparse_in_graph(front_end, std::type_identit
 } // namespace cotangent
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template symbol append_sparse_to(graph_state&, symbol, symbol, sparse_pattern&);
 } // namespace cotangent::dynamic::detail
 #endif

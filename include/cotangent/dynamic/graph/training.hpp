@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
 /// x, or x converted to this element.

@@ -18,7 +18,7 @@
 // Transformations of functions of expressions: ct::grad, ct::vmap and the like are those of traced functions (see
 // trace/functions/graph_calls.hpp), and append to the graph of their arguments.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Appends to the graph what `pass` computes from `from`, in `result`; after a failure the graph is as before.
 template <class Pass>
@@ -207,7 +207,7 @@ private:
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template void append_gradient_to(graph_state&, gradient_request, symbol*);
 extern template void append_tangents_to(graph_state&, symbol const*, symbol const*, int, symbol const*, int,
                                         symbol*);

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// Options of the split: how gradients are computed, which values may be saved, and whether no rewrite is applied.
 struct vjp_options {
@@ -21,8 +21,6 @@ struct vjp_options {
   detail::saving_options saving = {};
   bool exact = false;
 };
-
-inline namespace COTANGENT_ABI {
 
 /// The result of `ct::dynamic::graph::vjp`: a program that computes some expressions. Each run saves the values that their
 /// gradients read, in the fewest bytes.
@@ -106,10 +104,7 @@ private:
   }
 };
 
-} // namespace COTANGENT_ABI
-
 namespace detail {
-inline namespace COTANGENT_ABI {
 
 /// The two programs of a graph. `graph_state` is a copy, which may be changed.
 template <class = void>
@@ -232,7 +227,6 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
   return {shared, program(first), program(second)};
 }
 
-} // namespace COTANGENT_ABI
 } // namespace detail
 
 inline vjp_program graph::vjp(expressions const& outputs, expressions const& wrt,
@@ -252,7 +246,7 @@ inline vjp_program graph::vjp(expressions const& outputs, expressions const& wrt
 } // namespace cotangent::dynamic
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, vjp_options const&,
                                            request const&);
 } // namespace cotangent::dynamic::detail

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
 /// An argument or a result of a program.
@@ -45,7 +45,6 @@ inline port port_of(builder const& b, symbol t) {
   return p;
 }
 
-inline namespace COTANGENT_ABI {
 /// The data shared by all copies of a program.
 struct compiled_code {
   interpreter code;
@@ -66,7 +65,6 @@ struct compiled_code {
     outputs.push_back(p);
   }
 };
-} // namespace COTANGENT_ABI
 } // namespace detail
 
 } // namespace cotangent::dynamic

@@ -18,14 +18,10 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
-inline namespace COTANGENT_ABI {
 struct program_access;
-} // namespace COTANGENT_ABI
 } // namespace detail
-
-inline namespace COTANGENT_ABI {
 
 /// The result of `ct::dynamic::graph::compile`: the steps that compute some expressions from the graph's
 /// inputs, with memory of its own.
@@ -361,10 +357,7 @@ private:
 
 };
 
-} // namespace COTANGENT_ABI
-
 namespace detail {
-inline namespace COTANGENT_ABI {
 /// Access to programs for profiles and pullbacks.
 struct program_access {
   static compiled_code const& code(program const& p) { return *p.code_; }
@@ -381,7 +374,6 @@ struct program_access {
     throw graph_error(located<refusals::value_gradient>(p.named(t), where));
   }
 };
-} // namespace COTANGENT_ABI
 } // namespace detail
 } // namespace cotangent::dynamic
 

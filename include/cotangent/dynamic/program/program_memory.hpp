@@ -11,8 +11,7 @@
 
 // The memory bound to inputs and results of a program, and checks that it fits.
 
-namespace cotangent::dynamic::detail {
-inline namespace COTANGENT_ABI {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The memory of an input or a result of a program.
 struct port_memory {
@@ -82,7 +81,6 @@ inline void check_overlaps(compiled_code const& code, std::vector<port_memory> c
   }
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #endif

@@ -18,7 +18,7 @@
 
 // Pullbacks: the saved values of a run of a vjp program, and its gradients.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// One value that a vjp program saves. A loop's record has the shape and the elements of one iteration's
 /// entry.
@@ -35,7 +35,6 @@ struct saved_tensor {
 };
 
 namespace detail {
-inline namespace COTANGENT_ABI {
 
 /// A symbol for the k-th saved value, which no graph uses.
 constexpr symbol saved_symbol(std::size_t k) noexcept { return -2 - static_cast<symbol>(k); }
@@ -98,10 +97,7 @@ public:
   }
 };
 
-} // namespace COTANGENT_ABI
 } // namespace detail
-
-inline namespace COTANGENT_ABI {
 
 /// The gradients of one run of a vjp program. It owns the values that they need, and nothing else.
 ///
@@ -213,7 +209,6 @@ private:
   }
 };
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic
 
 #endif

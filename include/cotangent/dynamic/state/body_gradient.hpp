@@ -13,7 +13,7 @@
 
 // Gradients requested while the body of a loop or branch is under construction.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The reverse sweep of a gradient in a body. Level 0 is the graph itself, level k the body of frame k - 1;
 /// each `wrt` belongs to the level that computed it. The sweep begins in the innermost body. Cotangents that

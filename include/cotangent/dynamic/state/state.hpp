@@ -22,7 +22,7 @@
 
 // The state of a graph under construction besides the graph, and the conversion of failures to exceptions.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 namespace interpret = cotangent::detail::interpret;
 namespace refusals = cotangent::refusals;
@@ -247,7 +247,7 @@ public:
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template message words_of(builder const&, failure const&, request const&);
 } // namespace cotangent::dynamic::detail
 #endif

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 struct noop_t {};
 namespace detail {

@@ -15,7 +15,7 @@
 // The records of the symbolic API besides the graph: dead symbols, manual edges, sub-graphs that are not
 // lowered yet.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 struct graph_state;
 }

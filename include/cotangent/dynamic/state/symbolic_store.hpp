@@ -13,7 +13,7 @@
 
 // Records of the symbolic API: synchronized with the graph, accessed with checks, rolled back after an error.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 inline request request_of_words(std::string_view name, std::source_location where) {
   return {name.data(), static_cast<int>(name.size()), nullptr, 0, where};
@@ -251,7 +251,7 @@ public:
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template void keep_in_step(graph_state&);
 extern template void tell_made(graph_state&);
 } // namespace cotangent::dynamic::detail

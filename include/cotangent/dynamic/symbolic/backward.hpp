@@ -19,7 +19,7 @@
 
 // Gradients of graphs built from expressions, symbols, or both.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
 /// Restores a former graph, if more was changed than added.
@@ -339,7 +339,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
 } // namespace cotangent::dynamic
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template void restore(graph_state&, graph_state&);
 extern template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&,
                                                      std::vector<symbol> const&, gradient_options const&, request, bool,

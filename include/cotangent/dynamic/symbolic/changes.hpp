@@ -14,7 +14,7 @@
 
 // Changes, frees and queries symbols.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 class symbolic_changes : public symbolic_symbols {
 protected:

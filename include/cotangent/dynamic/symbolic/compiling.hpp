@@ -20,7 +20,7 @@
 
 // From a graph that was built to a program.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// No two nodes write one element, also where they were too many to compare as they came.
 inline void check_writers(graph_state const& s, request r) {
@@ -43,8 +43,6 @@ inline void check_writers(graph_state const& s, request r) {
           });
   }
 }
-
-inline namespace COTANGENT_ABI {
 
 /// A result more, which lies where an input does: `to` is the next value of `of`.
 inline void add_update(graph_state const& s, symbol of, symbol to, compiled_code& code,
@@ -205,11 +203,10 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   return p;
 }
 
-} // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template program compiled_as<program>(graph_state const&, lowering const&, std::vector<binding> const&,
                                              compile_options const&, request const&);
 } // namespace cotangent::dynamic::detail

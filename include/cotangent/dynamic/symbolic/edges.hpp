@@ -15,7 +15,7 @@
 
 // Edges, sources and destinations, and walks over the operations.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// One operation, as shown by `visit`.
 struct symbolic_node {

@@ -12,7 +12,7 @@
 // Lowers the records of the symbolic API to a plain graph. It works on a copy, so that compiling changes
 // nothing.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The purpose of a lowering.
 struct lowering {
@@ -147,7 +147,7 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template lowered lower(graph_state&, lowering const&, request const&);
 } // namespace cotangent::dynamic::detail
 #endif

@@ -11,7 +11,7 @@
 
 // Options of symbolic graphs.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// Options of `symbolic_graph::compile`.
 struct symbolic_compile {

@@ -16,7 +16,7 @@
 
 // The order of operations: by data dependencies and by edges.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 struct exec_io {
   std::vector<symbol> in, out;
@@ -248,7 +248,7 @@ inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template exec_order order_in(graph_state const&, std::int32_t, bool, std::vector<std::int32_t> const*);
 } // namespace cotangent::dynamic::detail
 #endif

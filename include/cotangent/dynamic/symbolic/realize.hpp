@@ -14,7 +14,7 @@
 // Emits the nodes of one operation of the symbolic API. They belong to it alone: no other nodes merge with
 // them.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Assigns the nodes from `first` on to an operation; none: to no operation.
 inline void take_nodes(graph_state& s, std::int32_t first, std::int32_t e) {
@@ -310,7 +310,7 @@ template <class = void> void realize(graph_state& s, std::int32_t e, bool wait =
 } // namespace cotangent::dynamic::detail
 
 #ifdef COTANGENT_SEPARATE
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template void realize(graph_state&, std::int32_t, bool);
 } // namespace cotangent::dynamic::detail
 #endif

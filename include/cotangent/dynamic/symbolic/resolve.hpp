@@ -10,7 +10,7 @@
 
 // Maps symbols of one graph to symbols of another: of a sub-graph, or of an enclosing graph.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// For a lowered sub-graph: the outer symbol of `t`, or with `inwards` the inner symbol of `t`. Inputs of the
 /// sub-graph take precedence over its results. None if there is none.

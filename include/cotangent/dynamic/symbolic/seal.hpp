@@ -15,7 +15,7 @@
 // Sealing: infers open shapes, emits the nodes of waiting operations, and lowers sub-graphs to loops and
 // branches.
 
-namespace cotangent::dynamic::detail {
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 class sealing {
   graph_state& s_;

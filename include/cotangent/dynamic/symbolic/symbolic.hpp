@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// A `ct::dynamic::graph`, or a sub-graph of it, as symbols: a small value that refers to it.
 ///

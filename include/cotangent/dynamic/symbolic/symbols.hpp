@@ -18,7 +18,7 @@
 
 // Creates symbols: tensors, aliases, operations; and queries them.
 
-namespace cotangent::dynamic {
+namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
 /// The symbol of a window on `of`. Throws if it does not fit; the caller rolls back additions.
