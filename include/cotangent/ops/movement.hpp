@@ -206,6 +206,17 @@ constexpr term slice(term x, int axis, dimension start, dimension count, std::in
   d.size[axis] = count;
   return op::slice::of(x, window, x.b->shape(d));
 }
+/// x with zeros around it: two numbers for each axis. Absent if a size is not known.
+constexpr term between_zeros(term x, std::int64_t const* sides) {
+  dimensions d = x.dims();
+  std::int64_t window[2 * max_rank]{};
+  for (int k = 0; k < d.rank; ++k) {
+    if (d.size[k] < 0) return {};
+    window[2 * k] = sides[2 * k], window[2 * k + 1] = 1;
+    d.size[k] += sides[2 * k] + sides[2 * k + 1];
+  }
+  return op::pad::of(x, window, x.b->shape(d));
+}
 /// Position `index` along one axis; the result lacks that axis.
 constexpr term at(term x, int axis, dimension index) {
   dimensions d = x.dims();

@@ -180,8 +180,7 @@ struct trace_fn {
 constexpr bool pads(auto x, number_list const& sides) {
   bool fits = x.rank() * 2 == sides.count;
   for (int k = 0; k < sides.count; ++k) fits = fits && sides[k] >= 0;
-  if (!fits) x.b->template refuse<refusals::pad_sides>(2 * x.rank(), sides.count, x.b->place);
-  return fits;
+  return fits || (x.b->template refuse<refusals::pad_sides>(2 * x.rank(), sides.count, x.b->place), false);
 }
 template <bool Reflect> struct pad_with_elements_kind {
   static constexpr char const* name = Reflect ? "pad_reflect" : "pad_edge";
@@ -217,6 +216,8 @@ struct pad_kind {
     builder& b = *x.b;
     if (!pads(x, sides)) return x;
     if (value.rank() != 0) return b.template refuse<refusals::vector_rank>(0, value.rank(), b.place), x;
+    if (node const* const n = b.producer(value.id); n != nullptr && n->op == info_of<op::constant>() && b.get().numbers[n->attribute] == 0)
+      if (term const y = extend::between_zeros(x, sides.at); y.present() && value.type() == x.type()) return y;
     term y = x;
     for (int axis = 0; axis < x.rank(); ++axis) {
       auto const side = [&](std::int64_t count) {
@@ -255,8 +256,7 @@ struct outer_fn {
   constexpr term operator()(auto a, auto b) const {
     for (term const& x : {a, b})
       if (x.rank() != 1) return x.b->template refuse<refusals::vector_rank>(1, x.rank(), x.b->place), x;
-    dimensions column;
-    column.rank = 2, column.size[0] = a.dims().size[0], column.size[1] = 1;
+    dimensions const column{2, {a.dims().size[0], 1}};
     return op::reshape::of(a, a.b->shape(column)) * b;
   }
 };

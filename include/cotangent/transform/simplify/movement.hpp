@@ -137,6 +137,12 @@ public:
     if (!pads && op == the<op::concatenate>)
       if (symbol const y = sliced_join(x, w, shape); y != none) return y;
     if (equal && !pads && r_.shape_of(r_.operand(x)) == shape) return r_.operand(x);
+    if (!pads && op == the<op::pad>)
+      if (symbol const y = sliced_pad(x, w, shape); y != none) return y;
+    if (!pads && op == the<op::add> && sums_pads(x, 0)) {
+      symbol const parts[2]{window(kind, r_.operand(x, 0), w, shape), window(kind, r_.operand(x, 1), w, shape)};
+      return r_.make(the<op::add>, parts, 2, nullptr, 0, r_.type_of(x), shape);
+    }
     if (!known) return r_.make(kind, &x, 1, w, n, r_.type_of(x), shape);
     std::int64_t both[2 * max_rank]{};
     for (int k = 0; k < n; k += 2) {
@@ -255,6 +261,32 @@ private:
       from += length;
     }
     return concatenate(parts, met, axis, shape);
+  }
+
+  /// True for a pad, and for a sum of pads that nothing else reads: slices of it add parts of their operands.
+  constexpr bool sums_pads(symbol x, int depth) const {
+    if (r_.origin_of[x].op == the<op::pad>) return depth > 0;
+    return r_.origin_of[x].op == the<op::add> && r_.single(x) && depth < 16 && sums_pads(r_.operand(x, 0), depth + 1) && sums_pads(r_.operand(x, 1), depth + 1);
+  }
+  /// A slice of a pad: a pad of a slice, which reads the operand where it is. Or none, where sizes are unknown, or only zeros are left.
+  constexpr symbol sliced_pad(symbol x, std::int64_t const* w, std::int32_t shape) {
+    dimensions const from = r_.b.dims(r_.operand(x)), wanted = r_.g.shapes[shape];
+    std::int64_t inner[2 * max_rank]{}, outer[2 * max_rank]{};
+    dimensions part = wanted;
+    bool whole = true;
+    for (int k = 0; k < wanted.rank; ++k) {
+      std::int64_t const begin = r_.attribute(x, 2 * k), start = w[2 * k];
+      if (r_.attribute(x, 2 * k + 1) != 1 || w[2 * k + 1] != 1 || begin < 0 || start < 0 || from.size[k] < 0 || wanted.size[k] < 0) return none;
+      std::int64_t const first = start > begin ? start : begin;
+      std::int64_t const past = start + wanted.size[k] < begin + from.size[k] ? start + wanted.size[k] : begin + from.size[k];
+      if (past <= first) return none;
+      inner[2 * k] = first - begin, outer[2 * k] = first - start;
+      inner[2 * k + 1] = outer[2 * k + 1] = 1;
+      part.size[k] = past - first;
+      whole = whole && part.size[k] == wanted.size[k];
+    }
+    symbol const y = window(the<op::slice>, r_.operand(x), inner, r_.b.shape(part));
+    return whole ? y : window(the<op::pad>, y, outer, shape);
   }
 
   /// Where a reshape only adds and drops axes of size 1, the broadcast names other axes.
