@@ -2174,7 +2174,7 @@ inline constexpr std::tuple choices{
     function{"operator%=, floor_div, mod and fmod of integers", [](auto, auto, auto r, auto i) {
                using T = typename decltype(r)::value_type;
                auto k = 3 * i - 5;
-               auto const of = [](auto n) { return ct::reshape<-1, 1>(ct::convert<T>(n)); };
+               auto const of = [](auto n) { return ct::expand<1>(ct::convert<T>(n)); };
                auto const rest = of(k % 2) + 8 * of(ct::mod(k, 3)) + 64 * of(ct::fmod(k, -3));
                auto const whole = of(k / 4) + 16 * of(ct::floor_div(k, 4)) + of(7 / (k + 5));
                k /= 2, k %= 3;

@@ -44,7 +44,7 @@ def lines_in_cotangent(text):
     """Lines directly in namespace cotangent, or in its inline namespace."""
     inside = []
     for line in text.splitlines():
-        if opened := re.match(r"(?:inline )?namespace (\S+) \{(?!.*\})", line):
+        if opened := re.match(r"(?:inline )?namespace (.+) \{(?!.*\})", line):
             inside.append(opened.group(1))
         elif re.match(r"\} // namespace", line) and inside:
             inside.pop()

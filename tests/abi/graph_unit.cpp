@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Compiled several times, with UNIT the name of what it exports: a run-time graph, whose kernels depend on the flags.
+// Compiled several times, with UNIT the name of its function: a run-time graph, whose kernels depend on the flags.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>

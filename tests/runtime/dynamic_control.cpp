@@ -54,7 +54,7 @@ inline constexpr auto moments = [](auto x) {
   auto const [last, before] = ct::scan(row, std::tuple(ct::zeros<double, 3>(), 0.0, 0), x);
   auto const [sum, squares, count] = last;
   auto const halved = ct::for_loop(
-      3, [&](auto, auto state) { return std::tuple(0.5 * std::get<0>(state) + sum, std::get<1>(state) + 1); },
+      3, [end = sum](auto, auto state) { return std::tuple(0.5 * std::get<0>(state) + end, std::get<1>(state) + 1); },
       std::tuple(ct::ones<double, 3>(), 0 * count + 2));
   return ct::sum(std::get<0>(halved) * sum) + squares * ct::convert<double>(count * std::get<1>(halved)) + ct::sum(before);
 };

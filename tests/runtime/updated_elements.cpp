@@ -26,6 +26,7 @@ using namespace checked_matrix;
 
 inline constexpr auto total = [](auto t) { return ct::sum(ct::sin(t)); };
 
+// [table]
 inline constexpr auto table = [](auto x) { // each cell from three others
   auto const t = ct::for_loop(4, [&](auto i, auto u) {
     return ct::for_loop(3, [&](auto j, auto v) {
@@ -34,6 +35,7 @@ inline constexpr auto table = [](auto x) { // each cell from three others
   }, x);
   return total(t);
 };
+// [/table]
 inline constexpr auto flat = [](auto x) { // positions of one counter
   auto const t = ct::for_loop(20, [&](auto k, auto u) { return ct::at(u, k / 4, k % 4).set(u((k + 3) % 5, k / 5) * u(k / 4, k % 4)); }, x);
   return total(t);
@@ -53,7 +55,7 @@ inline constexpr auto mixed = [](auto x) { // a row is replaced, then added to, 
   }, x);
   return total(t);
 };
-inline constexpr auto kept = [](auto x) { // what was there before is read afterwards
+inline constexpr auto kept = [](auto x) { // the old value is read afterwards
   auto const [t, sum] = ct::for_loop(4, [&](auto i, auto u, auto s) {
     auto const next = ct::at(u, i + 1, 2).set(s * u(i, 1));
     return std::tuple(next, s + ct::sum(u(i + 1)) * next(i + 1, 2));

@@ -30,6 +30,10 @@ struct stencil {
     return tall == 1 && wide == 1 && step_down == 1 && step_right == 1 && above == 0 && left == 0 &&
            rows == height && columns == width;
   }
+  /// True if an image is one line, and the taps of each of its windows follow each other there, without border.
+  constexpr bool is_line() const noexcept {
+    return tall == 1 && rows == 1 && height == 1 && above == 0 && left == 0 && spread_right == 1 && (columns - 1) * step_right + wide <= width;
+  }
 
   /// The taps [first, end) that lie inside an axis of `size` pixels.
   struct range {

@@ -55,13 +55,14 @@ template <class T> constexpr std::int64_t convolve_weight_scratch_bytes(convolut
 template <class T> void convolve(convolution_shape const& s, T const* x, T const* w, T* y, T* scratch) {
   cotangent::detail::stencil const& z = s.window;
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
-  bool const plain = z.is_plain();
-  std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, detail::block_of_windows);
+  bool const plain = z.is_plain(), lines = s.groups == 1 && z.is_line(); // (whose windows are read where they are)
+  std::int64_t const most = plain ? positions : lines ? z.columns : detail::windows_at_once<T>(s, detail::block_of_windows);
   for (std::int64_t p = 0; p < positions; p += most) {
     std::int64_t const n = positions - p < most ? positions - p : most;
     for (std::int64_t g = 0; g < s.groups; ++g) {
       detail::matrix<T> patches{x + g * s.channels, z.channels, 1};
-      if (!plain) {
+      if (lines) patches = {x + z.pixel(p / z.columns, 0, 0), z.step_right * z.channels, 1};
+      else if (!plain) {
         kernels::take_patches(z, {g * s.channels, s.channels}, p, n, x, scratch);
         patches = {scratch, k, 1};
       }
@@ -99,12 +100,14 @@ template <class T> void convolve_weight(convolution_shape const& s, T const* x, 
   if (positions == 0) std::memset(w, 0, static_cast<std::size_t>(k * row) * sizeof(T));
   if (k == 0 || s.results == 0) return;
   // Whole chains, so that blocks change no sum.
-  std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, matmul_chain);
+  bool const lines = s.groups == 1 && z.is_line() && (z.images == 1 || z.columns % matmul_chain == 0);
+  std::int64_t const most = plain ? positions : lines ? z.columns : detail::windows_at_once<T>(s, matmul_chain);
   for (std::int64_t p = 0; p < positions; p += most) {
     std::int64_t const n = positions - p < most ? positions - p : most;
     for (std::int64_t g = 0; g < s.groups; ++g) {
       detail::matrix<T> patches{x + g * s.channels, 1, z.channels};
-      if (!plain) {
+      if (lines) patches = {x + z.pixel(p / z.columns, 0, 0), 1, z.step_right * z.channels};
+      else if (!plain) {
         kernels::take_patches(z, {g * s.channels, s.channels}, p, n, x, scratch);
         patches = {scratch, 1, k};
       }

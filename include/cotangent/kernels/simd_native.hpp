@@ -166,6 +166,10 @@ inline constexpr bool masked_memory =
     false;
 #endif
 
+/// True if masked loads also begin behind the first lane.
+template <class V>
+inline constexpr bool loads_between = masked_memory<V> && COTANGENT_ABI_BYTES == 64;
+
 /// True if there is a gather: the index is as wide as the lane.
 template <class V, class Index>
 inline constexpr bool gathers = masked_memory<V> && sizeof(lane_t<V>) == sizeof(lane_t<Index>);
@@ -178,8 +182,8 @@ COTANGENT_INLINE unsigned first_bits(std::ptrdiff_t count) {
 }
 
 template <class V>
-COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count) {
-  unsigned const k = first_bits(count);
+COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count, std::ptrdiff_t first = 0) {
+  unsigned const k = first_bits(count) & ~first_bits(first);
   constexpr bool narrow = sizeof(lane_t<V>) == 4;
   if constexpr (sizeof(V) == 64)
     return reinterpret_cast<V>(narrow ? _mm512_maskz_loadu_epi32(static_cast<__mmask16>(k), p)

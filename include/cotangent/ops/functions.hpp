@@ -100,6 +100,13 @@ struct floor : extend::elementwise<1> {
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::floor(x); }
 };
 
+/// The nearest integer, and the even one of two; -0.5 gives -0, as by std::nearbyint. Adjoint: 0.
+struct round : extend::elementwise<1> {
+  static constexpr char const* name = "round";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::round_to_even(x); }
+};
+
 /// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
 /// Adjoint: dy cos(x)
 /// Edges: NaN for infinite angles
@@ -272,7 +279,7 @@ struct min : extend::elementwise<2> {
 
 namespace detail {
 using function_operations =
-    operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin,
+    operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::round, op::sin,
                op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid, op::softplus, op::log1p,
                op::expm1, op::relu, op::pow, op::max, op::min>;
 } // namespace detail

@@ -23,7 +23,7 @@ struct quotient : integer_division {
   static constexpr char const* name = "quotient";
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::quotient(x, y); }
 };
-/// What x / y of integers leaves, with the sign of x; x if y is 0.
+/// The remainder of x / y of integers, with the sign of x; x if y is 0.
 struct remainder : integer_division {
   static constexpr char const* name = "remainder";
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::remainder(x, y); }

@@ -35,16 +35,6 @@ struct trunc_fn {
     return extend::select(x < 0, -extend::apply<op::floor>(-x), extend::apply<op::floor>(x));
   }
 };
-struct round_fn {
-  static constexpr char const* name = "round";
-  using emits = operations<op::copysign>;
-  constexpr term operator()(auto x) const {
-    auto const below = extend::apply<op::floor>(x), rest = x - below, half = 0.5 * below;
-    auto const odd = extend::apply<op::floor>(half) != half;
-    // (-0.5 rounds to -0, as by std::nearbyint.)
-    return extend::apply<op::copysign>(extend::select(rest > 0.5 || (rest == 0.5 && odd), below + 1, below), x);
-  }
-};
 struct isnan_fn {
   static constexpr char const* name = "isnan";
   using emits = operations<>;
@@ -116,7 +106,7 @@ struct logit_fn {
 };
 struct sinc_fn {
   static constexpr char const* name = "sinc";
-  using emits = operations<op::sin, op::copysign>;
+  using emits = operations<op::sin, op::round>;
   constexpr term operator()(auto x) const {
     auto const z = 3.1415926535897932384626433832795 * x, w = z * z;
     auto const near = w < 1;
@@ -126,7 +116,7 @@ struct sinc_fn {
     for (double const factor : {1. / 210, 1. / 156, 1. / 110, 1. / 72, 1. / 42, 1. / 20, 1. / 6}) series = 1 - factor * u * series;
     // Elsewhere sin(pi x) is that of the distance to the nearest integer, exactly: at roots, too.
     auto const safe = extend::select(near, extend::constant_like(x, 1), x);
-    auto const n = extend::stop_gradient(round_fn{}(safe)), half = 0.5 * n;
+    auto const n = extend::stop_gradient(extend::apply<op::round>(safe)), half = 0.5 * n;
     auto const odd = extend::apply<op::floor>(half) != half;
     auto const sine = extend::apply<op::sin>(3.1415926535897932384626433832795 * (safe - n));
     return extend::select(near, series, extend::select(odd, -sine, sine) / (3.1415926535897932384626433832795 * safe));
@@ -225,7 +215,7 @@ constexpr auto trunc(X const& x, std::source_location where = std::source_locati
 /// The nearest integer, and the even one of two; adjoint 0.
 template <detail::operand X>
 constexpr auto round(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::round_fn{}, x);
+  return detail::unary<op::round>(where, x);
 }
 /// True for NaN.
 template <detail::operand X>

@@ -105,13 +105,13 @@ constexpr term small_determinant(term a) {
     }
     return y;
   }
-  auto const minor = [&](dimension row, dimension i, dimension j) {
+  auto const cofactor_of = [&](dimension row, dimension i, dimension j) {
     return entry(a, row, i) * entry(a, row + 1, j) - entry(a, row, j) * entry(a, row + 1, i);
   };
   for (dimension i = 0; i < 4; ++i)
     for (dimension j = i + 1; j < 4; ++j) {
       dimension const rest = 6 - i - j, p = i > 0 ? 0 : j > 1 ? 1 : 2, q = rest - p; // the other two columns
-      term const part = minor(0, i, j) * minor(2, p, q);
+      term const part = cofactor_of(0, i, j) * cofactor_of(2, p, q);
       y = !y.present() ? part : (i + j) % 2 == 1 ? y + part : y - part;
     }
   return y;
@@ -131,14 +131,14 @@ constexpr term small_inverse(term a) {
     entries[2] = -(entry(a, 1, 0) * scale), entries[3] = entry(a, 0, 0) * scale;
   } else if (n == 4) {
     // Column j of the adjugate: minors of the two rows beyond j's pair, with entries of the other row of the pair.
-    auto const minor = [&](dimension row, dimension p, dimension q) {
+    auto const cofactor_of = [&](dimension row, dimension p, dimension q) {
       return entry(a, row, p) * entry(a, row + 1, q) - entry(a, row, q) * entry(a, row + 1, p);
     };
     for (dimension i = 0; i < 4; ++i) {
       dimension const p = i == 0 ? 1 : 0, q = i <= 1 ? 2 : 1, r = i <= 2 ? 3 : 2; // the other columns
       for (dimension j = 0; j < 4; ++j) {
         dimension const other = j ^ 1, rows = j < 2 ? 2 : 0;
-        term const cofactor = entry(a, other, p) * minor(rows, q, r) - entry(a, other, q) * minor(rows, p, r) + entry(a, other, r) * minor(rows, p, q);
+        term const cofactor = entry(a, other, p) * cofactor_of(rows, q, r) - entry(a, other, q) * cofactor_of(rows, p, r) + entry(a, other, r) * cofactor_of(rows, p, q);
         entries[4 * i + j] = (i + j) % 2 == 0 ? cofactor * scale : -(cofactor * scale);
       }
     }

@@ -266,6 +266,8 @@ private:
     }
   }
   COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
+    // (In the body of a loop these addresses change in each iteration.)
+#pragma GCC unroll 32
     for (int k = 0; k < P.size.buffers; ++k) {
       place const& b = T.buffers.data[k];
       if (b.where == detail::residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
@@ -283,7 +285,8 @@ private:
   // A few nests are inlined, so that shared values stay in registers. Of many nests, each is a function, and
   // equal nests are the same function: otherwise compilers search all of them at every store. A long nest is
   // a function too: inlined, it would be optimized again at each level up to the program.
-  static constexpr int most_inlined = 6, longest_inlined = 160;
+  // (Those of a body run in each iteration: there calls cost more.)
+  static constexpr int most_inlined = requires { typename Stage::whole; } ? 24 : 6, longest_inlined = 160;
 
   template <int K>
   [[gnu::noinline]] static status call_nest(context_type const& x, std::int32_t const* buffers) noexcept {

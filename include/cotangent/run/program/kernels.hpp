@@ -157,7 +157,32 @@ template <class Stage, int K, class Context> struct kernel {
     copy(from, pointer<0>(x), inside, p + offset);
   }
 
-  template <class T, std::size_t... J> static void join(Context const& x, std::index_sequence<J...>) noexcept {
+  /// True if a part of a concatenation has constant sizes, and lines that are contiguous: then its sizes are known to the compiler.
+  template <int J> static consteval bool has_lines() {
+    constexpr extend::dimensions d = g.shape(value_of(J)), all = g.shape(y);
+    if (d.rank < 1 || d.rank > 2) return false;
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] < 0 || all.size[k] < 0) return false;
+    return place<J>.stride[d.rank - 1] == 1 || d.size[d.rank - 1] == 1;
+  }
+  template <int J, class T> COTANGENT_INLINE static void copy_lines(Context const& x, T* to) noexcept {
+    constexpr extend::dimensions d = g.shape(value_of(J));
+    constexpr std::int64_t rows = d.rank == 1 ? 1 : d.size[0], size = d.size[d.rank - 1], step = g.shape(y).size[d.rank - 1];
+    T const* from = pointer<J>(x);
+    if (from == to) return; // it was computed in place
+    std::int64_t const from_step = d.rank == 1 ? 0 : x.value(place<J>.stride[0]);
+    for (std::int64_t i = 0; i < rows; ++i, from += from_step, to += step)
+      if constexpr (size == 1) *to = *from;
+      else kernels::detail::copy_elements(size, from, to);
+  }
+  template <class T, std::size_t... J> static void join(Context const& x, std::index_sequence<J...> parts) noexcept {
+    if constexpr ((has_lines<static_cast<int>(J)>() && ...)) {
+      constexpr std::int64_t axis = attributes.of[0], step = g.shape(y).rank == 2 && axis == 0 ? g.shape(y).size[1] : 1;
+      T* p = pointer<last>(x);
+      ((copy_lines<static_cast<int>(J)>(x, p), p += step * g.shape(value_of(static_cast<int>(J))).size[axis]), ...);
+    } else join_boxes<T>(x, parts);
+  }
+  template <class T, std::size_t... J> static void join_boxes(Context const& x, std::index_sequence<J...>) noexcept {
     box const to = layout<last>(x);
     T* p = pointer<last>(x);
     auto const one = [&](box part, T const* from) {

@@ -41,7 +41,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   }
   /// Reports pivots that are 0 or below in the first `count` lanes: rows if `Rows`, else positions from `c` on.
   template <int I, bool Rows, class V>
-  COTANGENT_INLINE void look_at([[maybe_unused]] V const y, [[maybe_unused]] std::int64_t count, [[maybe_unused]] std::int64_t c) const noexcept {
+  COTANGENT_INLINE void look_at([[maybe_unused]] V const& y, [[maybe_unused]] std::int64_t count, [[maybe_unused]] std::int64_t c) const noexcept {
     if constexpr (at(I).what == detail::action::compute && at(I).op->reporting != nullptr) {
       auto const bad = y <= V{};
       if (!math::any(bad)) [[likely]] return;
@@ -311,8 +311,11 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     if (memory::template lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p + (c - low));
     if constexpr (Full && memory::template lane_stride<I>() != 1)
       return load_value<V>(p + (c - low) * stride, stride, std::int64_t{W});
+    std::int64_t const begin = c < low ? low - c : 0;
+    if constexpr (W > 1 && memory::template lane_stride<I>() == 1 && simd::detail::loads_between<V>)
+      return simd::detail::masked_load<V>(p + (c - low), high - c < count ? high - c : count, begin);
     std::remove_const_t<T> lane[W]{};
-    for (std::int64_t k = c < low ? low - c : 0; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];
+    for (std::int64_t k = begin; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];
     return load_value<V>(static_cast<T*>(lane));
   }
 };

@@ -87,7 +87,7 @@ private:
     if constexpr (count > 1) v = inner_update(std::type_identity<update_at_fn>{})(extend::row_at(x, first), v, rest...);
     return one_row(v);
   }
-  /// What is added to the row that the first index selects, as a list of one row.
+  /// The terms for the row that the first index selects, as a list of one row.
   constexpr term row_added(term x, term v, term, auto... rest) const {
     if constexpr (count > 1) {
       dimensions row{x.rank() - 1, {}};
@@ -138,6 +138,13 @@ private:
   }
 };
 
+/// The refusal of an update by elements of another type.
+struct unlike_update_fn {
+  static constexpr char const* name = "at(x, i, j, ...)";
+  using emits = operations<>;
+  constexpr term operator()(term x, term) const { return x.b->refuse<refusals::elements_differ>(0, 0, x.b->place), x; }
+};
+
 /// A part of x: see `at`.
 template <class X, class... Index> class updated_part {
   X x_;
@@ -148,7 +155,9 @@ template <class X, class... Index> class updated_part {
     else return (void)i, 0;
   }
   template <bool Adds, class V> constexpr auto updated(std::source_location where, V const& v) const {
-    return std::apply(
+    if constexpr ((is_expr<V> || open_expr<V>) && requires { requires !std::is_same_v<typename V::value_type, typename X::value_type>; })
+      return detail::lift(where, unlike_update_fn{}, x_, v);
+    else return std::apply(
         [&](Index const&... i) {
           update_at_fn<Adds, Index...> const fn{{place_of(i)...}, {position_of_index(i)...}, false};
           return detail::lift(where, fn, x_, v, operand(i)...);

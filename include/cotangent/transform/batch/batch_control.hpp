@@ -5,8 +5,10 @@
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/transform/batch/batch_sweep.hpp>
 #include <cotangent/transform/differentiate/saved_values.hpp>
+#include <cotangent/transform/masked.hpp>
 
 #include <cstdint>
+#include <utility>
 
 // Loops and branches of a batch. A loop runs as long as any row does; rows that have ended keep their values. If rows select
 // different branches, all branches are computed, and each row takes its own.
@@ -331,7 +333,7 @@ private:
     for (int k = 0; k < results_; ++k)
       if (b_.tensor(result(k)).depth > 0) continue;
       else if (bypass_[k] >= 0) made[k] = outer_.every(operand(1 + static_cast<int>(bypass_[k])));
-      else if (!all && !is_record(k)) {
+      else if (!all && !is_partial(k)) {
         tensor_symbol const t = b_.tensor(result(k));
         made[k] = extend::constant(b_, t.type, outer_.with_rows(t.shape), 0).id;
       }
@@ -341,13 +343,11 @@ private:
       branch.active = both_masks(b_, here, outer_.active);
       compute(branch, branches_[j], plain.data(), rows.data());
       for (int k = 0; k < results_ && b_.failed().why == nullptr; ++k) {
-        symbol const of = region_output(b_, branches_[j], k);
-        if (of == none) continue;
-        symbol const y = branch.every(of);
+        symbol const of = region_output(b_, branches_[j], k), y = of == none ? none : branch.every(of);
+        if (y == none) continue;
         if (made[k] != none && b_.tensor(y).depth > 0) { // the records of a loop, which the other branches do not have
-          if (is_zero_sequence(y)) continue;
-          if (!is_zero_sequence(made[k])) outer_.refuse(none, n_.where);
-          made[k] = none;
+          if (is_made_by(b_.get(), y, info_of<op::sequence_zero>())) continue;
+          if (!is_made_by(b_.get(), std::exchange(made[k], none), info_of<op::sequence_zero>())) outer_.refuse(none, n_.where);
         }
         made[k] = made[k] == none ? y : select_rows(b_, here, y, made[k]);
       }
@@ -355,26 +355,19 @@ private:
     for (int k = 0; k < results_ && b_.failed().why == nullptr; ++k)
       outer_.set(result(k), none, made[k] != none ? made[k] : outer_.every(zero_like(b_, result(k))));
   }
-  constexpr bool is_zero_sequence(symbol t) const {
-    node const* const n = b_.producer(t);
-    return n != nullptr && n->op == info_of<op::sequence_zero>();
-  }
   /// True if result k is read after some branches only. Rows that take another one keep what the branch computes from their values:
   /// zeros could be reported, for example as a singular matrix.
-  constexpr bool is_record(int k) const {
+  constexpr bool is_partial(int k) const {
     for (std::int32_t const r : branches_)
       if (region_output(b_, r, k) == none) return true;
     return false;
   }
   /// True if the index is surely that of a branch: of ct::cond.
   constexpr bool selects_one(symbol index) const {
-    node const* const n = b_.producer(index);
-    if (n == nullptr || n->op != info_of<op::select>() || branches_.size() != 2) return false;
+    if (!is_made_by(b_.get(), index, info_of<op::select>()) || branches_.size() != 2) return false;
     for (int k = 1; k < 3; ++k) {
-      node const* const c = b_.producer(b_.get().ids[n->first + k]);
-      if (c == nullptr || c->op != info_of<op::constant>()) return false;
-      std::int64_t const bits = b_.get().numbers[c->attribute];
-      if (bits != 0 && bits != 1) return false;
+      node const* const c = b_.producer(b_.get().ids[b_.producer(index)->first + k]);
+      if (c == nullptr || c->op != info_of<op::constant>() || (b_.get().numbers[c->attribute] & ~std::int64_t{1}) != 0) return false;
     }
     return true;
   }

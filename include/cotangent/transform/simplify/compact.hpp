@@ -181,7 +181,7 @@ private:
   }
 };
 
-/// Joins updates of rows that follow each other, where nothing else reads what is in between. True if there were any: then the nodes
+/// Joins updates of rows that follow each other, where nothing else reads the value in between. True if there were any: then the nodes
 /// that were joined with later ones are dead.
 constexpr bool join_updates(graph& g) {
   int updates = 0;

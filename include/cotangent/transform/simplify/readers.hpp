@@ -165,8 +165,8 @@ public:
     bool const first = waited_for(t), second = waited_for(u);
     return first == second ? t > u : first;
   }
-  /// True if rows may be added to t in its memory: to an input, updated rows, rows themselves, and what they were added to, also seen
-  /// through a reshape. What elementwise operations compute is added to rows in the same pass.
+  /// True if rows may be added to t in its memory: to an input, updated rows, rows themselves and sums with them, also seen through a
+  /// reshape. Results of elementwise operations are added to rows in the same pass.
   constexpr bool receives_rows(graph_view const& g, symbol t, bool repeated) const noexcept {
     for (int terms = 0; terms < 64; ++terms) {
       if (g.tensors[t].base != none) return false;
