@@ -236,8 +236,8 @@ template <class... Ops> void check_kernels(operations<Ops...>) {
       CHECK((o == table.convert || k != nullptr) == (o->reporting == nullptr)); // interpreters run another operation
       if (k == nullptr) break;
       CHECK((k->threaded[0] != nullptr) == (k->threaded[1] != nullptr));
-      CHECK((k->elementwise[0] != nullptr) == (o != info_of<op::logical_and>() && o != info_of<op::logical_or>() &&
-                                               o != info_of<op::logical_not>()));
+      CHECK((k->elementwise[0] != nullptr) == (o != info_of<op::logical_and>() && o != info_of<op::logical_or>() && o != info_of<op::logical_not>() &&
+                                               o != info_of<op::quotient>() && o != info_of<op::remainder>()));
       break;
     case operation_kind::reduction:
       for (int e = 0; e < element_count; ++e)

@@ -46,7 +46,8 @@ template <class X, class Y> void differentiate_twice(ct::dynamic::graph& g, X co
     }
   }
 }
-template <class Op, class T> void apply_alone() {
+template <class Op, class Number> void apply_alone() {
+  using T = std::conditional_t<Op::operands == ct::extend::takes::integers, std::int64_t, Number>;
   ct::dynamic::graph g;
   auto const x = g.input<T>("x", {4});
   auto const here = std::source_location::current();

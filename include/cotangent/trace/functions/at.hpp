@@ -38,7 +38,7 @@ template <bool Adds, class... Index> struct update_at_fn {
     if (v.type() != x.type()) return b.refuse<refusals::elements_differ>(0, 0, b.place), x;
     if (Adds && x.type() == element::boolean) return b.refuse<refusals::element_not_numeric>(0, 0, b.place), x;
 
-    if constexpr (count > 1 && computed[0] && computed[1])
+    if constexpr (computed[0] && count_of_first_computed<Index...>() > 1)
       if (rows[0].rank() == 0 && rows[1].rank() == 0) return in_both(x, v, index...);
 
     // `selected` has no axis for a computed index, `line` has one of size 1.
@@ -138,13 +138,6 @@ private:
   }
 };
 
-/// The refusal of an update by elements of another type.
-struct unlike_update_fn {
-  static constexpr char const* name = "at(x, i, j, ...)";
-  using emits = operations<>;
-  constexpr term operator()(term x, term) const { return x.b->refuse<refusals::elements_differ>(0, 0, x.b->place), x; }
-};
-
 /// A part of x: see `at`.
 template <class X, class... Index> class updated_part {
   X x_;
@@ -155,9 +148,10 @@ template <class X, class... Index> class updated_part {
     else return (void)i, 0;
   }
   template <bool Adds, class V> constexpr auto updated(std::source_location where, V const& v) const {
-    if constexpr ((is_expr<V> || open_expr<V>) && requires { requires !std::is_same_v<typename V::value_type, typename X::value_type>; })
-      return detail::lift(where, unlike_update_fn{}, x_, v);
-    else return std::apply(
+    if constexpr (requires { requires (is_expr<V> || open_expr<V>) && !std::is_same_v<typename V::value_type, typename X::value_type>; }) {
+      static_assert(refusals::elements_differ::report<typename X::value_type, typename V::value_type>());
+      return refused{};
+    } else return std::apply(
         [&](Index const&... i) {
           update_at_fn<Adds, Index...> const fn{{place_of(i)...}, {position_of_index(i)...}, false};
           return detail::lift(where, fn, x_, v, operand(i)...);
