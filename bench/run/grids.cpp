@@ -67,8 +67,8 @@ inline constexpr auto heat = [](auto u, auto target) {
 void measure_heat(bench::suite& suite) {
   bench::buffer<double> u(side * side), target(side * side), du(side * side), value(8), memory(2 * padded * padded);
   bench::numbers random;
-  random.fill(u, -1, 1);
-  random.fill(target, -1, 1);
+  random.fill(u, -1., 1.);
+  random.fill(target, -1., 1.);
   double *const x = u.data(), *const t = target.data(), *const d = du.data(), *const v = value.data(), *const m = memory.data();
   bench::comparison c{"loop: heat equation, padded", "double", "64x64, 100", side * side, {}, {}, {}, {}};
   c.results = {bench::written("value", v, 1, side * side), bench::written("du", d, side * side, heat_steps)};
@@ -118,8 +118,7 @@ inline constexpr auto warp = [](auto cost) {
     auto const low = ct::min(a, ct::min(b, c));
     return low - ct::log(ct::exp(low - a) + ct::exp(low - b) + ct::exp(low - c));
   };
-  auto start = ct::full<edge, edge>(far_away) + 0 * cost(0, 0);
-  start(0, 0) = 0;
+  auto const start = ct::at(ct::full<edge, edge>(far_away) + 0 * cost(0, 0), 0, 0).set(0.);
   auto const table = ct::for_loop(steps, [&](auto i, auto above) {
     return ct::for_loop(steps, [&](auto j, auto t) {
       return ct::at(t, i + 1, j + 1).set(cost(i, j) + soft_minimum(t(i, j), t(i, j + 1), t(i + 1, j)));
@@ -131,7 +130,7 @@ inline constexpr auto warp = [](auto cost) {
 void measure_warp(bench::suite& suite) {
   bench::buffer<double> cost(steps * steps), dcost(steps * steps), value(8), tape(edge * edge + 3 * steps * steps);
   bench::numbers random;
-  random.fill(cost, 0, 2);
+  random.fill(cost, 0., 2.);
   double *const x = cost.data(), *const d = dcost.data(), *const v = value.data(), *const t = tape.data();
   bench::comparison c{"loop: soft time warping, table", "double", "64x64", steps * steps, {}, {}, {}, {}};
   c.results = {bench::written("value", v, 1, 10 * steps), bench::written("dcost", d, steps * steps, 10 * steps)};
