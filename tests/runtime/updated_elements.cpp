@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -25,6 +26,11 @@ namespace ct = cotangent;
 using namespace checked_matrix;
 
 inline constexpr auto total = [](auto t) { return ct::sum(ct::sin(t)); };
+double plain_total(numbers const& t) {
+  double sum = 0;
+  for (double const v : t) sum += std::sin(v);
+  return sum;
+}
 
 // [table]
 inline constexpr auto table = [](auto x) { // each cell from three others
@@ -89,16 +95,12 @@ TEST_CASE("A loop fills a table, each cell from others of it") {
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t j = 0; j < 3; ++j)
         t[columns * (i + 1) + j + 1] = at(x, i, j) + 0.5 * at(t, i, j) * at(t, i, j + 1) - at(t, i + 1, j);
-    double sum = 0;
-    for (double const v : t) sum += std::sin(v);
-    return sum;
+    return plain_total(t);
   });
   check(flat, [](numbers const& x) {
     numbers t = x;
     for (std::size_t k = 0; k < 20; ++k) t[k] *= at(t, (k + 3) % 5, k / 5);
-    double sum = 0;
-    for (double const v : t) sum += std::sin(v);
-    return sum;
+    return plain_total(t);
   });
 }
 
@@ -112,9 +114,7 @@ TEST_CASE("Several updates in an iteration, one after the other") {
         t[columns * (i + 1) + j] = at(before, i, j) + at(before, 4 - i, j);
       }
     }
-    double sum = 0;
-    for (double const v : t) sum += std::sin(v);
-    return sum;
+    return plain_total(t);
   });
   check(mixed, [](numbers const& x) {
     numbers t = x;
@@ -124,9 +124,7 @@ TEST_CASE("Several updates in an iteration, one after the other") {
       for (std::size_t j = 1; j < 3; ++j) t[columns * (i + 1) + j] += last;
       t[columns * i] = at(t, i + 1, 1);
     }
-    double sum = 0;
-    for (double const v : t) sum += std::sin(v);
-    return sum;
+    return plain_total(t);
   });
 }
 
@@ -149,9 +147,7 @@ TEST_CASE("A value whose rows are replaced may be read afterwards, and in branch
       if (at(t, i, 0) > 0.5) t[columns * (i + 1) + 1] = at(t, i, 1) * at(t, i, 0);
       else
         for (std::size_t j = 0; j < columns; ++j) t[columns * i + j] = 0.5 * at(t, i + 1, j);
-    double sum = 0;
-    for (double const v : t) sum += std::sin(v);
-    return sum;
+    return plain_total(t);
   });
 }
 
@@ -173,9 +169,7 @@ TEST_CASE("Updates of the rows of a batch, and of several rows at a time") {
     numbers const u = t;
     for (std::size_t k = 0; k < 2; ++k)
       for (std::size_t j = 0; j < columns; ++j) t[j] = at(u, k, j) * at(u, k + 3, j);
-    double sum = 0;
-    for (double const v : t) sum += std::sin(v);
-    return sum;
+    return plain_total(t);
   });
 }
 
@@ -198,6 +192,9 @@ TEST_CASE("An index out of range of one axis is reported, though the element is 
   auto const set = [](auto x, auto i, auto j) { return ct::at(x, i, j).set(1.0); };
   ct::tensor<double, 2, 3> const x{{1, 2, 3}, {4, 5, 6}};
   CHECK(ct::compiled(read)(x, 1, 2) == 6);
+  std::int64_t const wraps = std::numeric_limits<std::int64_t>::max() / 3 * 2 + 2; // times the columns it is small
+  CHECK_THROWS_AS(ct::compiled(read)(x, wraps, std::int64_t{0}), ct::shape_error);
+  CHECK_THROWS_AS(ct::compiled(read)(x, std::int64_t{1} << 62, std::int64_t{1}), ct::shape_error);
   for (auto const& [i, j] : {std::pair(0, 3), std::pair(1, -1), std::pair(2, 0), std::pair(-1, 5)}) {
     CAPTURE(i, j);
     CHECK_THROWS_AS(ct::compiled(read)(x, i, j), ct::shape_error);

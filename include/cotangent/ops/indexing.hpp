@@ -115,6 +115,10 @@ struct update_rows : extend::primitive<operation_kind::scatter_add, -1> {
   static constexpr char const* name = "update_rows";
   static constexpr float cost = 2;
   static constexpr int most_pairs = 62;
+  /// The pairs that are set, by bits.
+  static constexpr std::uint64_t sets_of(extend::node const& n, std::int64_t const* numbers) {
+    return n.attribute_count > 0 ? static_cast<std::uint64_t>(numbers[n.attribute]) : 0;
+  }
   static constexpr void adjoint(adjoint_rule& r) {
     int const last = r.operand_count() - 1;
     std::uint64_t const sets = sets_of(r);
@@ -161,7 +165,7 @@ private:
   static constexpr term of(term rows, term indices, term x, std::int64_t sets) {
     return detail::push_as(info_of<update_rows>(), *x.b, {rows, indices, x}, &sets, 1, x.type(), x.shape_id());
   }
-  static constexpr std::uint64_t sets_of(rule const& r) { return r.at.attribute_count > 0 ? static_cast<std::uint64_t>(r.attribute()) : 0; }
+  static constexpr std::uint64_t sets_of(rule const& r) { return sets_of(r.at, r.b.get().numbers.data()); }
   /// The cotangents of rows that were set: 0 for a row that a later one replaced.
   static constexpr term of_rows_left(term dy, term at) {
     extend::builder& b = *dy.b;
@@ -188,7 +192,7 @@ namespace detail {
 using indexing_operations = operations<op::gather, op::scatter_add, op::update_rows, op::label>;
 /// The pairs of update_rows that are set, by bits.
 constexpr std::uint64_t rows_set(graph_view const& g, node const& n) {
-  return n.op == info_of<op::update_rows>() && n.attribute_count > 0 ? static_cast<std::uint64_t>(g.attribute(n)) : 0;
+  return n.op == info_of<op::update_rows>() ? op::update_rows::sets_of(n, g.numbers) : 0;
 }
 } // namespace detail
 

@@ -42,7 +42,7 @@ constexpr shifted_index without_constant(builder const& b, symbol index) {
   return {index};
 }
 /// True if the index is the number of an iteration of the open body, or that plus a constant, and always one of n rows.
-constexpr bool is_inside(builder const& b, symbol index, dimension n) {
+constexpr bool iterates_inside(builder const& b, symbol index, dimension n) {
   open_region const* const body = b.open;
   shifted_index const i = without_constant(b, index);
   return body != nullptr && body->region == b.region && body->limit != none && i.index == body->inputs[loop_layout::count()] &&
@@ -97,6 +97,12 @@ constexpr symbol row_of_iteration(builder& b, symbol x, symbol index, open_regio
   return y;
 }
 
+/// The input of the open body for row `index` of x, or `none`: see `row_of_iteration`.
+constexpr symbol scanned_row(term x, term index) {
+  open_region* const body = x.b->open;
+  return body == nullptr || body->region != x.b->region ? none : detail::row_of_iteration(*x.b, x.id, index.id, body);
+}
+
 } // namespace detail
 
 namespace extend {
@@ -105,26 +111,28 @@ namespace extend {
 /// plus a constant, the row is scanned: an input of the body, without a check, whose cotangents are rows of a result of the
 /// reverse loop. If the count is known at run time only, it is compared with the rows before the loop.
 constexpr term row_at(term x, term index) {
-  detail::open_region* const body = x.b->open;
-  symbol const row = body == nullptr || body->region != x.b->region ? detail::none : detail::row_of_iteration(*x.b, x.id, index.id, body);
+  symbol const row = detail::scanned_row(x, index);
   return row != none ? term{x.b, row} : gather(x, index);
 }
-/// The index of row j of row i, in both axes as one: i n + j, or -1 if j is not below n.
-constexpr term index_in_both(term i, term j, dimension n) {
-  builder& b = *i.b;
+/// The index of row j of row i, in the first two axes of x as one; -1 if one of both is out of range: their product could wrap around.
+constexpr term index_in_both(term x, term i, term j) {
+  builder& b = *x.b;
   i = convert(i, element::int64), j = convert(j, element::int64);
-  term const count = count_of(iota(b, element::int64, n), 1u, j.shape_id()), index = i * count + j;
-  return detail::is_inside(b, j.id, n) ? index : select(j < 0 || j >= count, constant_like(j, -1), index);
+  auto const count = [&](int axis) { return count_of(iota(b, element::int64, x.dims().size[axis]), 1u, j.shape_id()); };
+  term index = i * count(1) + j;
+  for (int axis = 0; axis < 2; ++axis)
+    if (term const at = axis == 0 ? i : j; !detail::iterates_inside(b, at.id, x.dims().size[axis]))
+      index = select(at < 0 || at >= count(axis), constant_like(at, -1), index);
+  return index;
 }
 /// Row j of row i: of a row that is scanned, or of both axes as one.
 constexpr term row_at(term x, term i, term j, auto... rest) {
   if (x.b->failed().why != nullptr) return x;
-  detail::open_region* const body = x.b->open;
   bool const numbers = i.rank() == 0 && j.rank() == 0 && x.rank() > 1;
-  symbol const row = !numbers || body == nullptr || body->region != x.b->region ? detail::none : detail::row_of_iteration(*x.b, x.id, i.id, body);
-  if (row != detail::none) return extend::row_at(term{x.b, row}, j, rest...);
   if (!numbers) return extend::row_at(extend::row_at(x, i), j, rest...);
-  return extend::row_at(merge_axes(x), index_in_both(i, j, x.dims().size[1]), rest...);
+  symbol const row = detail::scanned_row(x, i);
+  if (row != none) return extend::row_at(term{x.b, row}, j, rest...);
+  return extend::row_at(merge_axes(x), index_in_both(x, i, j), rest...);
 }
 
 } // namespace extend

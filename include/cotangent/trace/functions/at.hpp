@@ -54,9 +54,9 @@ template <bool Adds, class... Index> struct update_at_fn {
     for (; axis < line.rank; ++axis) selected.size[selected.rank++] = line.size[axis];
     v = broadcast_if_fits(v, b.shape(selected));
     if (b.failed().why != nullptr) return x;
-    if constexpr (Adds && computed[0]) return op::update_rows::add(row_added(x, v, index...), list_of_one(rows[0]), x);
+    if constexpr (Adds && computed[0]) return op::update_rows::add(row_added(x, v, index...), one_row(rows[0]), x);
     if constexpr (!Adds && computed[0])
-      if (!is_half(x.type())) return op::update_rows::set(row_set(x, v, index...), list_of_one(rows[0]), x);
+      if (!is_half(x.type())) return op::update_rows::set(row_set(x, v, index...), one_row(rows[0]), x);
     if constexpr (Adds)
       if (rows_given == 1) return part.replaced(before + at_row(v, first_of(rows), before.dims().size[only], only));
     v = op::reshape::of(v, b.shape(line));
@@ -80,7 +80,7 @@ private:
   }
   constexpr term in_both(term x, term v, term first, term second, auto... rest) const {
     auto const update = flat_update(std::type_identity<update_at_fn>{});
-    return op::reshape::of(update(extend::merge_axes(x), v, extend::index_in_both(first, second, x.dims().size[1]), rest...), x.shape_id());
+    return op::reshape::of(update(extend::merge_axes(x), v, extend::index_in_both(x, first, second), rest...), x.shape_id());
   }
   /// The row that the first index selects, with v in place of its part, as a list of one row.
   constexpr term row_set(term x, term v, term first, auto... rest) const {
@@ -95,11 +95,6 @@ private:
       v = inner_update(std::type_identity<update_at_fn>{})(extend::constant(*x.b, x.type(), x.b->shape(row), 0), v, rest...);
     }
     return one_row(v);
-  }
-  /// A list of one index, as rows for scatter_add.
-  static constexpr term list_of_one(term index) {
-    dimensions one{1, {1}};
-    return op::reshape::of(index, index.b->shape(one));
   }
   static constexpr term first_of(term const* rows) {
     int k = 0;
@@ -121,7 +116,7 @@ private:
     builder& b = *index.b;
     dimensions one{1, {1}}, of{1, {all.size[axis]}}, d{all.rank, {}};
     for (int k = 0; k < all.rank; ++k) d.size[k] = k == axis ? all.size[k] : 1;
-    term const found = op::scatter_add::of(extend::constant(b, element::int64, b.shape(one), 1), list_of_one(index), b.shape(of));
+    term const found = op::scatter_add::of(extend::constant(b, element::int64, b.shape(one), 1), one_row(index), b.shape(of));
     return op::reshape::of(found > 0, b.shape(d));
   }
   /// Zeros, with v at position `index` of an axis of n rows.
@@ -129,8 +124,9 @@ private:
     term const row = one_row(v);
     dimensions all = row.dims();
     all.size[0] = n;
-    return extend::move_axis(op::scatter_add::of(row, list_of_one(index), v.b->shape(all)), 0, axis);
+    return extend::move_axis(op::scatter_add::of(row, one_row(index), v.b->shape(all)), 0, axis);
   }
+  /// A list of one row, or of one index.
   static constexpr term one_row(term v) {
     dimensions one{v.rank() + 1, {1}};
     for (int k = 0; k < v.rank(); ++k) one.size[k + 1] = v.dims().size[k];

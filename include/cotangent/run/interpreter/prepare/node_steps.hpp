@@ -237,7 +237,7 @@ private:
     s.axis = whole.size[0];
     for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
     s.changes = changes_last;
-    std::uint64_t const sets = n.op == info_of<op::update_rows>() && n.attribute_count > 0 ? static_cast<std::uint64_t>(b_.attribute(n, 0)) : 0;
+    std::uint64_t const sets = rows_set(b_.g, n);
     for (int k = 0; k + 1 < count; k += 2) {
       strided const& index = x[k + 1].v;
       s.from = x[k].at;
