@@ -171,12 +171,51 @@ TEST_CASE("Singular matrices in loops and branches are reported if they are reac
   CHECK(is_quiet(ct::compiled(chosen), negative));
   CHECK(names(numeric_words(ct::compiled(chosen_small), positive), "inverse"));
   CHECK(is_quiet(ct::compiled(chosen_small), negative));
-  // Batched, both branches run.
+  // Batched, both branches run, but report nothing of rows that select the other one.
   ct::tensor<double, 2, 2, 2> const both{{{-1, 1}, {1, -1}}, {{-1, 1}, {1, -1}}};
   constexpr auto for_each = [](auto x) { return ct::map(chosen_small, x); };
   CHECK(is_quiet(ct::compiled(for_each), both));
   constexpr auto batched = [](auto x) { return ct::vmap(chosen_small)(x); };
-  CHECK(names(numeric_words(ct::compiled(batched), both), "inverse"));
+  CHECK(is_quiet(ct::compiled(batched), both));
+  ct::tensor<double, 2, 2, 2> const one{{{-1, 1}, {1, -1}}, {{1, 1}, {1, 1}}};
+  CHECK(names(numeric_words(ct::compiled(batched), one), "inverse"));
+}
+
+TEST_CASE("Rows of a batch report no matrix of a branch or an iteration that they do not run") {
+  // Each row ends before its matrix is singular. 2 rows: small matrices as formulas; of 7: whole.
+  auto const check = [&]<std::int64_t N>(std::integral_constant<std::int64_t, N>, auto of, char const* name) {
+    constexpr auto until = [](auto m) {
+      return ct::while_loop([](auto, auto s) { return s(0, 0) > 0.5; },
+                            [](auto, auto s) { return s - ct::eye<double, N>() * ct::select(ct::sum(decltype(of){}(s)) < -1e300, 2.0, 1.0); }, m);
+    };
+    constexpr auto rows = [](auto m) { return ct::vmap(decltype(until){})(m); };
+    ct::tensor<double, 3, N, N> m;
+    for (std::int64_t k = 0; k < 3; ++k)
+      for (std::int64_t i = 0; i < N; ++i) m(k, i, i) = static_cast<double>(k + 1);
+    CAPTURE(N, name);
+    CHECK(is_quiet(ct::compiled(rows), m));
+    constexpr auto total = [](auto a) { return ct::sum(decltype(rows){}(a)); };
+    CHECK(is_quiet(ct::grad(total), m));
+    for (std::int64_t i = 0; i < N; ++i) m(1, i, i) = i == N - 1 ? 0 : 1;
+    CHECK(names(numeric_words(ct::compiled(rows), m), name));
+  };
+  constexpr auto solved_by = [](auto s) { return ct::solve(s, s); };
+  constexpr auto inverse_of = [](auto s) { return ct::inverse(s); };
+  constexpr auto root_of = [](auto s) { return ct::cholesky(s); };
+  check(std::integral_constant<std::int64_t, 2>(), solved_by, "solve");
+  check(std::integral_constant<std::int64_t, 7>(), solved_by, "solve");
+  check(std::integral_constant<std::int64_t, 3>(), inverse_of, "inverse");
+  check(std::integral_constant<std::int64_t, 2>(), root_of, "cholesky");
+  check(std::integral_constant<std::int64_t, 7>(), root_of, "cholesky");
+  // A matrix of all rows, in a branch that none takes.
+  constexpr auto shared = [](auto x, auto a) {
+    return ct::vmap<0, ct::unmapped>([](auto r, auto m) {
+      return ct::cond(r > 0, [](auto s, auto n) { return s * ct::sum(ct::inverse(n)); }, [](auto s, auto) { return -s; })(r, m);
+    })(x, a);
+  };
+  ct::tensor<double, 2, 2> const singular{{1, 1}, {1, 1}};
+  CHECK(is_quiet(ct::compiled(shared), ct::tensor<double, 2>{-1, -2}, singular));
+  CHECK(names(numeric_words(ct::compiled(shared), ct::tensor<double, 2>{-1, 2}, singular), "inverse"));
 }
 
 TEST_CASE("A run gives NaN and a status, and does not throw") {

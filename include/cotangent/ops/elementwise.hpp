@@ -167,6 +167,7 @@ template <int Arity> struct elementwise {
     }
     if constexpr (requires { typename Op::reporting; }) {
       o.reports = Op::reports;
+      if constexpr (requires { &Op::regular; }) o.regular = &Op::regular;
       o.reporting = info_of<typename Op::reporting>();
     }
     return o;

@@ -13,6 +13,20 @@ namespace refusals {
 COTANGENT_REFUSAL(batch_rank, at_most, axes_of_value, axes_with_rows, "cotangent: vmap, jacobian: a value of the function must have at most 7 axes, since batching adds one")
 } // namespace refusals
 
+namespace detail {
+/// Precondition: the rank is less than max_rank.
+constexpr extend::dimensions with_first(extend::dimensions const& d, extend::dimension first) {
+  extend::dimensions all{d.rank + 1, {first}};
+  for (int k = 0; k < d.rank; ++k) all.size[k + 1] = d.size[k];
+  return all;
+}
+constexpr extend::dimensions without_first(extend::dimensions d) {
+  for (int k = 1; k < d.rank; ++k) d.size[k - 1] = d.size[k];
+  --d.rank;
+  return d;
+}
+} // namespace detail
+
 /// The view of one node in its derivative and batching rules.
 struct rule {
   extend::builder& b;
@@ -60,9 +74,7 @@ struct batch_rule : rule {
   constexpr std::int32_t with_rows(std::int32_t shape) const {
     extend::dimensions const d = b.get().shapes[shape];
     if (d.rank == max_rank) return b.refuse<refusals::batch_rank>(d.rank, max_rank - 1, b.place), shape;
-    extend::dimensions all{d.rank + 1, {rows}};
-    for (int k = 0; k < d.rank; ++k) all.size[k + 1] = d.size[k];
-    return b.shape(all);
+    return b.shape(detail::with_first(d, rows));
   }
 };
 
@@ -108,6 +120,7 @@ template <operation_kind Kind, int Arity> struct primitive {
     if constexpr (requires { &Op::flops; }) o.flops = &Op::flops;
     if constexpr (requires { Op::has_address; }) o.has_address = Op::has_address;
     if constexpr (requires { Op::reports; }) o.reports = Op::reports;
+    if constexpr (requires { &Op::regular; }) o.regular = &Op::regular;
     return o;
   }
 };

@@ -37,7 +37,7 @@ constexpr term reciprocal_or_zero(term x) {
 }
 /// The matrix of 1 / (row[j] - row[i]), and 0 where these are equal. The diagonal is 0, with the derivative 0.
 constexpr term reciprocal_gaps(term row) {
-  term const gap = row - turned(row), diagonal = op::lu::identity(gap) == 1;
+  term const gap = row - turned(row), diagonal = extend::identity_like(gap) == 1;
   return extend::select(diagonal, extend::constant_like(gap, 0), reciprocal_or_zero(extend::select(diagonal, extend::constant_like(gap, 1), gap)));
 }
 /// True where `x` has elements known to be compared: both extents are numbers, or one name.
@@ -119,14 +119,14 @@ struct eigh : detail::matrix_operation<eigh, 1> {
   static constexpr void adjoint(adjoint_rule& r) {
     term const v = vectors(r.y()), dv = vectors(r.dy()), dw = values(r.dy());
     term const turn = detail::reciprocal_gaps(values(r.y())) * extend::matmul(v, detail::turned(dv));
-    term const inner = turn + lu::identity(turn) * dw;
+    term const inner = turn + extend::identity_like(turn) * dw;
     r.give(0, extend::matmul(detail::turned(v), extend::matmul(inner, v)));
   }
   static constexpr void tangent(tangent_rule& r) {
     term const v = vectors(r.y()), inner = extend::matmul(v, extend::matmul(r.dx(), detail::turned(v)));
     term const turn = detail::reciprocal_gaps(values(r.y())) * inner;
     term const dv = extend::matmul(detail::turned(turn), v);
-    term const dw = extend::sum(lu::identity(inner) * inner, 1u << (inner.rank() - 2), true);
+    term const dw = extend::sum(extend::identity_like(inner) * inner, 1u << (inner.rank() - 2), true);
     term const none_left = extend::constant_like(dw, 0);
     r.give(detail::joined_along(v.rank() - 2, dv, dw, none_left, none_left, none_left));
   }
@@ -166,7 +166,7 @@ struct svd : detail::matrix_operation<svd, 1> {
     term const row = detail::turned(p.s), gaps = detail::reciprocal_gaps(row * row), inverse = detail::reciprocal_or_zero(p.s);
     term const ku = extend::matmul(p.u, detail::turned(d.u)), kv = extend::matmul(p.v, detail::turned(d.v));
     term const inner = gaps * (ku - detail::turned(ku)) * row + p.s * (gaps * (kv - detail::turned(kv)));
-    term const in_span = inner + lu::identity(inner) * d.s;
+    term const in_span = inner + extend::identity_like(inner) * d.s;
     term left = extend::matmul(in_span, p.v); // dA = U left + right V'
     if (term const rest = beside(d.v, p.v); rest.present()) left = left + inverse * rest;
     term da = extend::matmul(detail::turned(p.u), left);
@@ -182,7 +182,7 @@ struct svd : detail::matrix_operation<svd, 1> {
     term dv = extend::matmul(detail::turned(gaps * (p.s * inner + across * row)), p.v);
     if (term const rest = beside(av, p.u); rest.present()) du = du + inverse * rest;
     if (term const rest = beside(ua, p.v); rest.present()) dv = dv + inverse * rest;
-    term const ds = extend::sum(lu::identity(inner) * inner, 1u << (inner.rank() - 1), true);
+    term const ds = extend::sum(extend::identity_like(inner) * inner, 1u << (inner.rank() - 1), true);
     r.give(detail::joined_along(inner.rank() - 1, du, dv, ds));
   }
   static constexpr void batch(batch_rule& r) { r.give(of(r.each(0))); }

@@ -24,6 +24,8 @@ constexpr term positions(term x, int axis) {
   std::uint32_t const others = ((1u << x.rank()) - 1) & ~(1u << axis);
   return op::sum::repeat(iota(*x.b, element::int64, x.dims().size[axis]), x.shape_id(), others);
 }
+/// As many identity matrices as `x` has matrices.
+constexpr term identity_like(term x) { return convert(positions(x, x.rank() - 2) == positions(x, x.rank() - 1), x.type()); }
 /// Zeros off the triangle of each matrix: that at and below the diagonal, or at and above it. `strict` excludes the diagonal.
 constexpr term triangle(term x, bool lower, bool strict = false) {
   term const row = positions(x, x.rank() - 2), column = positions(x, x.rank() - 1);

@@ -16,6 +16,7 @@ struct pivot : extend::elementwise<1> {
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return x; }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy()); }
   static constexpr void tangent(auto& r) { r.give(r.dx()); }
+  static constexpr term regular(term x) { return extend::constant_like(x, 1); }
 };
 /// The same as a function of whole tensors.
 template <class Pivot> struct reporting_pivot : extend::primitive<operation_kind::whole, 1> {

@@ -33,6 +33,7 @@ namespace op {
 /// Domain: infinities and NaN if an element of the diagonal is 0, which is reported.
 struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
   static constexpr char const *name = "triangular_solve", *reports = name;
+  static constexpr term regular(term a) { return extend::identity_like(a); }
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
     std::int64_t const n = c.result.size[c.result.rank - 2], m = c.result.size[c.result.rank - 1];
     T const* const b = detail::matrix_at<T>(c.operand[1], k);
@@ -130,6 +131,7 @@ struct cholesky_adjoint : detail::matrix_operation<cholesky_adjoint, 2> {
 /// Domain: NaN if A is not positive definite. A pivot of 0 or below is reported.
 struct cholesky : detail::matrix_operation<cholesky, 1> {
   static constexpr char const *name = "cholesky", *reports = name;
+  static constexpr term regular(term a) { return extend::identity_like(a); }
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
     if (detail::cholesky_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), c.result.size[c.result.rank - 1]))
       c.report(status::singular_matrix);
@@ -153,6 +155,7 @@ struct cholesky : detail::matrix_operation<cholesky, 1> {
 /// Adjoint: dA = P' L^-T (strict lower triangle of L' dL + upper triangle of dU U') U^-T.
 struct lu : detail::matrix_operation<lu, 1> {
   static constexpr char const* name = "lu";
+  static constexpr term regular(term a) { return extend::identity_like(a); } // (that its `lu_solve` does not report)
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
     detail::lu_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), c.result.size[c.result.rank - 1]);
   }
@@ -188,13 +191,10 @@ struct lu : detail::matrix_operation<lu, 1> {
     term const row = extend::positions(packed(y, shape), y.rank() - 2);
     return extend::convert(extend::convert(extend::apply<abs>(order(y, shape)), element::int64) == row + 1, y.type());
   }
-  static constexpr term identity(term x) {
-    return extend::convert(extend::positions(x, x.rank() - 2) == extend::positions(x, x.rank() - 1), x.type());
-  }
   static constexpr void adjoint(adjoint_rule& r) {
     std::int32_t const shape = r.x().shape_id();
     term const y = packed(r.y(), shape), dy = packed(r.dy(), shape);
-    term const l = extend::triangle(y, true, true) + identity(y), u = extend::triangle(y, false);
+    term const l = extend::triangle(y, true, true) + extend::identity_like(y), u = extend::triangle(y, false);
     term const of_l = extend::triangle(extend::matmul(extend::transpose_matrices(l), extend::triangle(dy, true, true)), true, true);
     term const of_u = extend::triangle(extend::matmul(extend::triangle(dy, false), extend::transpose_matrices(u)), false);
     term const left = triangular_solve::of(y, of_l + of_u, true, true, true);
@@ -204,7 +204,7 @@ struct lu : detail::matrix_operation<lu, 1> {
   static constexpr void tangent(tangent_rule& r) {
     std::int32_t const shape = r.x().shape_id();
     term const y = packed(r.y(), shape);
-    term const l = extend::triangle(y, true, true) + identity(y), u = extend::triangle(y, false);
+    term const l = extend::triangle(y, true, true) + extend::identity_like(y), u = extend::triangle(y, false);
     term const moved = extend::matmul(extend::transpose_matrices(permutation(r.y(), shape)), r.dx());
     term const left = triangular_solve::of(y, moved, true, false, true);
     term const both = extend::transpose_matrices(triangular_solve::of(y, extend::transpose_matrices(left), false, true, false));
@@ -219,6 +219,7 @@ struct lu : detail::matrix_operation<lu, 1> {
 /// Domain: NaN if A is singular: a pivot of 0 is reported.
 struct lu_solve : detail::matrix_operation<lu_solve, 3> {
   static constexpr char const *name = "lu_solve", *reports = "solve";
+  static constexpr term regular(term a) { return extend::identity_like(a); }
   enum system : std::int64_t { plain, transposed, inverse }; // the attribute; `inverse`: B is the identity
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
     if (detail::lu_solve_of(detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k), detail::matrix_at<T>(c.result, k),
@@ -292,7 +293,7 @@ struct lu_determinant : detail::matrix_operation<lu_determinant, 2> {
     d.rank += 2;
     term const dy = r.attribute() != 0 ? r.dy() : r.dy() * r.y();
     // (the system depends on dy: else pullbacks would solve it before, and report a singular matrix whose determinant is asked for)
-    term const right = op::reshape::of(dy, dy.b->shape(d)) * lu::identity(r.x(0));
+    term const right = op::reshape::of(dy, dy.b->shape(d)) * extend::identity_like(r.x(0));
     r.give(0, lu_solve::of(r.x(0), r.x(1), right, lu_solve::transposed));
   }
   static constexpr void tangent(tangent_rule& r) {
@@ -359,13 +360,13 @@ constexpr term lu(term a, int k) {
   if (a.b->failed().why != nullptr) return a;
   if (k == 0) return stop_gradient(op::lu::permutation(y, shape));
   term const both = op::lu::packed(y, shape);
-  return k == 1 ? triangle(both, true, true) + op::lu::identity(both) : triangle(both, false);
+  return k == 1 ? triangle(both, true, true) + identity_like(both) : triangle(both, false);
 }
 constexpr term inverse(term a) {
   if (!has_matrices(a)) return a;
   if (is_small(a, 4)) return small_inverse(a);
   term const factors = op::lu::of(stop_gradient(a));
-  return a.b->failed().why != nullptr ? a : op::lu_solve::of(a, factors, op::lu::identity(a), op::lu_solve::inverse);
+  return a.b->failed().why != nullptr ? a : op::lu_solve::of(a, factors, identity_like(a), op::lu_solve::inverse);
 }
 
 /// The sign of the determinant, or the logarithm of its magnitude.

@@ -13,10 +13,75 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// The rows of a function with loops or branches: one after the other.
-struct rows_by_scan {
-  template <class F, class... X> static constexpr auto rows(F const& f, X const&... x) {
-    return std::get<1>(cotangent::scan([&](auto carry, auto const&... row) { return std::pair(carry, f(row...)); }, 0.0, x...));
+/// The rows of a function with loops or branches: blocks of rows that fill SIMD lanes, or one row after the other.
+struct rows_by_loop {
+  /// `outputs()`: the symbols of one row's results, appended where nodes go now, for the symbols in `row.from`.
+  /// `all_rows(outputs, to)`: these for each of `row.rows`.
+  template <class... X, class Outputs, class AllRows>
+  static constexpr void rows(leaves_of_row& row, int before, array<symbol> const& out, symbol* results, Outputs const& outputs,
+                             AllRows const& all_rows) {
+    builder& b = row.b;
+    dimension const count = b.dims(row.rows[0]).size[0];
+    std::int64_t at_once = rows_at_once(b.get(), before, b.region);
+    if (count < 2 && at_once != 0) at_once = 1;
+    if (at_once == 0 || (at_once > 1 && count <= 2 * at_once)) return all_rows(out, results);
+    if (count < 0) at_once = 1; // (a name)
+    std::int64_t const blocks = (count + at_once - 1) / at_once;
+    array<symbol> const whole = row.rows;
+    array<symbol> sequences, made;
+    for (symbol const x : whole)
+      sequences.push(extend::rows_to_sequence(at_once == 1 ? term{&b, x} : in_blocks({&b, x}, blocks, at_once)).id);
+    term const limit = extend::count_of(extend::iota(b, element::int64, at_once == 1 ? count : blocks), 1u, b.shape(dimensions{}));
+    loop_builder loop(b, {.limit = limit.id, .scans = sequences.data(), .scanned = sequences.size()});
+    symbol const* const in = loop.open_body_of_rows() + 1;
+    {
+      builder_scope const outer(b);
+      body_scope<X...> const here(b, loop);
+      if (at_once > 1) (void)b.open_block(); // a gradient computes a block again
+      for (int k = 0; k < whole.size(); ++k) {
+        row.rows[k] = in[k];
+        row.from[k] = at_once == 1 ? in[k] : leaves_of_row::row_of(b, in[k]);
+      }
+      made = outputs();
+      if (at_once > 1 && b.failed().why == nullptr) {
+        array<symbol> const of = made;
+        all_rows(of, made.data());
+      }
+      here.finish();
+      loop.close_body(nullptr, 0, made.data(), made.size());
+    }
+    (void)loop.finish(b.place);
+    for (int k = 0; k < made.size() && b.failed().why == nullptr; ++k) {
+      dimensions const entry = b.dims(loop.stack(k));
+      if (entry.rank == max_rank) return b.refuse<refusals::batch_rank>(entry.rank, max_rank - 1, b.place);
+      term const y = extend::sequence_to_rows({&b, loop.stack(k)}, b.shape(with_first(entry, at_once == 1 ? count : blocks)));
+      results[k] = at_once == 1 ? y.id : out_of_blocks(y, count).id;
+    }
+  }
+
+private:
+  /// [blocks, rows, ...]. The last row again, where the last block is not full; these copies have no gradient.
+  static constexpr term in_blocks(term x, dimension blocks, dimension rows) {
+    dimensions const each = without_first(x.dims());
+    dimension const count = x.dims().size[0], more = blocks * rows - count;
+    if (more > 0) {
+      term const last = extend::stop_gradient(window_of(x, count - 1, 1));
+      symbol const parts[]{x.id, extend::broadcast_to(last, x.b->shape(with_first(each, more))).id};
+      std::int64_t const axis = 0;
+      x = {x.b, x.b->push(info_of<op::concatenate>(), parts, 2, &axis, 1, x.b->place)};
+    }
+    return op::reshape::of(x, x.b->shape(with_first(with_first(each, rows), blocks)));
+  }
+  static constexpr term out_of_blocks(term y, dimension count) {
+    dimensions const d = y.dims();
+    term const all = op::reshape::of(y, y.b->shape(with_first(without_first(without_first(d)), d.size[0] * d.size[1])));
+    return window_of(all, 0, count);
+  }
+  static constexpr term window_of(term x, dimension first, dimension count) {
+    if (x.dims().size[0] == count) return x;
+    std::int64_t window[2 * max_rank]{first, 1};
+    for (int k = 1; k < x.rank(); ++k) window[2 * k + 1] = 1;
+    return op::slice::of(x, window, x.b->shape(with_first(without_first(x.dims()), count)));
   }
 };
 
@@ -28,9 +93,14 @@ inline namespace COTANGENT_ABI {
 /// The rows `body(x(i), y(i), ...)`, for use in traced functions: rows are positions along axis 0 of the arguments, and of the
 /// results.
 ///
-/// The body may use expressions of the surrounding function, and return a tree. It is called once, when the function is traced.
+/// The body may use expressions of the surrounding function, and return a tree. It is called when the function is traced: once, or
+/// twice if it has loops or branches.
 /// Rows become an axis of the operations of the body (`vmap`), so that they fill SIMD lanes, and sums over them need no memory.
-/// A body with loops, branches or operations without a batching rule runs row by row (`scan`).
+///
+/// A body with loops or branches runs on blocks of 64 bytes of numbers: 8 doubles, 16 floats. As with `vmap`, a loop goes on as long as
+/// any row of the block does, and all branches that rows select are computed. A gradient stores arguments and results alone, and
+/// computes a block again. Row by row run bodies whose loops have values of more than 9 elements, or operations without a batching
+/// rule, and rows whose number is a name; their gradients record values of all rows.
 ///
 /// Adjoint: of each row; those of expressions that the body uses are added over the rows.
 /// Refuses: what vmap refuses, but for operations without a batching rule.
@@ -38,7 +108,7 @@ inline namespace COTANGENT_ABI {
 template <class Body, class... X>
   requires(sizeof...(X) > 0)
 constexpr auto map(Body const& body, X const&... xs) {
-  return detail::vmap_function<detail::rows_by_scan, Body>(body)(xs...);
+  return detail::vmap_function<detail::rows_by_loop, Body>(body)(xs...);
 }
 
 } // namespace COTANGENT_ABI

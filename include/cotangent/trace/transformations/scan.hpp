@@ -131,9 +131,7 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
       b.refuse<refusals::batch_rank>(row.rank, max_rank - 1, b.place);
       break;
     }
-    dimensions all{row.rank + 1, {rows.count}};
-    for (int j = 0; j < row.rank; ++j) all.size[j + 1] = row.size[j];
-    results.push(extend::sequence_to_rows({&b, made.stack(k)}, b.shape(all)).id);
+    results.push(extend::sequence_to_rows({&b, made.stack(k)}, b.shape(with_first(row, rows.count))).id);
   }
   while (results.size() < leaf_count<typename Types::result> + 1) results.push(b.refused());
   leaf_from_symbols make{b, results.data()};

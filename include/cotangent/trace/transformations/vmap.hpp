@@ -90,13 +90,13 @@ struct leaves_of_row {
       return from.push(b.refused()), void();
     }
     all = extend::move_axis(all, mapped_axis(axis, all.rank()), 0);
-    dimensions row = all.dims();
-    for (int k = 1; k < row.rank; ++k) row.size[k - 1] = row.size[k];
-    --row.rank;
     rows.push(all.id);
-    from.push(row_like(b, X::type, b.shape(row)));
+    from.push(row_of(b, all.id));
   }
   template <class X> constexpr X leaf() { return X(b, from[next++]); }
+
+  /// Stands for one row of `all`.
+  static constexpr symbol row_of(builder& b, symbol all) { return row_like(b, b.tensor(all).type, b.shape(without_first(b.dims(all)))); }
 
 private:
   /// Checks what the types of traced expressions say.
@@ -109,7 +109,7 @@ private:
   }
 };
 
-/// `Otherwise::rows(f, x...)` has the rows of a function that cannot be batched; void: it is refused.
+/// `Otherwise` computes the rows of a function that is not batched as a whole; void: such a function is refused.
 template <class Otherwise, class F, int... Axis> struct vmap_function : transformation<vmap_function<Otherwise, F, Axis...>> {
   using function = vmap_function; // the whole transformation is traced
   using of = F;
@@ -179,26 +179,31 @@ private:
         });
       builder& b = *found.b;
       leaves_of_row row{b};
-      argument_list<std::index_sequence<K...>, Row...> const own{{row_of<axis_of_argument<K>(), Row>(row, x)}...};
+      (add_rows<axis_of_argument<K>()>(row, x), ...);
+      auto const outputs = [&] { // with what `row.from` stands for
+        row.next = 0;
+        argument_list<std::index_sequence<K...>, Row...> const own{{row_of<axis_of_argument<K>(), Row>(row, x)}...};
+        result const y = detail::called(f, static_cast<held<K, Row> const&>(own).value...);
+        symbols_of_leaves out{b};
+        visit_leaves(y, out);
+        return out.ids;
+      };
+      auto const all_rows = [&](array<symbol> const& of, symbol* to) {
+        dimension const size = b.dims(row.rows[0]).size[0];
+        batch_request const request{row.from.data(), row.rows.data(), row.from.size(), size, of.data(), of.size()};
+        if constexpr (in_graph<X...>) front_end_of<X...>::batch(b, request, to);
+        else batch(b, request, to);
+        for (int k = 0; k < of.size() && b.failed().why == nullptr; ++k)
+          if (to[k] == none)
+            to[k] = extend::broadcast_to({&b, of[k]}, batch_rule{{b, {}}, size, nullptr}.with_rows(b.tensor(of[k]).shape)).id;
+      };
       if constexpr (in_graph<X...>) front_end_of<X...>::check(b);
       int const before = b.get().nodes.size();
-      result const y = detail::called(f, static_cast<held<K, Row> const&>(own).value...);
-      if constexpr (!std::is_void_v<Otherwise>)
-        if (b.failed().why == nullptr && !can_batch(b.get(), before)) return all(Otherwise::rows(f, x...));
-      symbols_of_leaves out{b};
-      visit_leaves(y, out);
-      array<symbol> results(out.ids.size() + 1, b.refused());
+      array<symbol> const out = outputs();
+      array<symbol> results(out.size() + 1, b.refused());
       if (b.failed().why == nullptr) {
-        dimension const size = b.dims(row.rows[0]).size[0];
-        batch_request const request{row.from.data(), row.rows.data(), row.from.size(), size,
-                                    out.ids.data(),  out.ids.size()};
-        if constexpr (in_graph<X...>) front_end_of<X...>::batch(b, request, results.data());
-        else batch(b, request, results.data());
-        for (int k = 0; k < out.ids.size() && b.failed().why == nullptr; ++k) {
-          if (results[k] != none) continue;
-          batch_rule const same{{b, {}}, size, nullptr};
-          results[k] = extend::broadcast_to({&b, out.ids[k]}, same.with_rows(b.tensor(out.ids[k]).shape)).id;
-        }
+        if constexpr (std::is_void_v<Otherwise>) all_rows(out, results.data());
+        else Otherwise::template rows<X...>(row, before, out, results.data(), outputs, all_rows);
       }
       for (symbol& s : results)
         if (s == none) s = b.refused();
@@ -206,13 +211,13 @@ private:
       return build_tree<all>(make);
     }
   }
+  template <int At, class X> static constexpr void add_rows(leaves_of_row& row, X const& x) {
+    row.axis = At;
+    if constexpr (At != unmapped) visit_leaves(x, row);
+  }
   template <int At, class Row, class X> static constexpr Row row_of(leaves_of_row& row, X const& x) {
     if constexpr (At == unmapped) return x;
-    else {
-      row.axis = At;
-      visit_leaves(x, row);
-      return build_tree<Row>(row);
-    }
+    else return build_tree<Row>(row);
   }
 };
 

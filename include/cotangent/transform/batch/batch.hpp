@@ -21,16 +21,41 @@ struct batch_request {
   int output_count = 0;
 };
 
-/// True if every node from `first` on that has operands can be batched, and is no loop or branch, and uses no views.
-constexpr bool can_batch(graph const& g, int first) {
+/// How many rows of a function are computed at once, whose nodes in region `here` begin at `first`: 0: all of them; 1: one after
+/// the other, where an operation has no batching rule or uses views. In between, a function with loops or branches: blocks of
+/// rows, one cache line of each number, unless a value of a row has many elements.
+constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here) {
+  bool control = false, dear = false;
+  std::int64_t width = 0, most = 0; // bytes of an element; elements of a value in loops and branches
   for (int i = first; i < g.nodes.size(); ++i) {
     node const& n = g.nodes[i];
     bool const is_each = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::identity;
-    if (n.op->batch == nullptr && !is_each && n.operand_count != 0) return false;
-    for (int k = 0; k < n.operand_count + n.result_count; ++k)
-      if (symbol const t = g.ids[n.first + k]; t != none && g.tensors[t].base != none) return false;
+    bool const is_control = n.op->kind == operation_kind::control;
+    if (n.op->batch == nullptr && !is_each && !is_control && n.operand_count != 0) return 1;
+    if (n.op == info_of<op::loop>() && loop_layout::of(g, n).has_start()) return 1; // of a gradient: rows may differ in their ends
+    control = control || is_control;
+    dear = dear || n.op->cost >= 1000; // printing, functions of users: once for each row, in order
+    for (int k = 0; k < n.operand_count + n.result_count; ++k) {
+      symbol const t = g.ids[n.first + k];
+      if (t == none) continue;
+      tensor_symbol const& x = g.tensors[t];
+      if (x.base != none) return 1;
+      if (k < n.operand_count || (n.region == here && !is_control)) continue;
+      if (x.depth > 0) {
+        bool const handed_on = n.op == info_of<op::case_of>() || (n.op == info_of<op::loop>() && k - n.operand_count < loop_layout::of(g, n).carried);
+        if (handed_on) return 1; // the records of a gradient
+        continue;
+      }
+      std::int64_t count = 1, bytes = static_cast<std::int64_t>(size_of(x.type));
+      for (int j = 0; j < g.shapes[x.shape].rank; ++j)
+        if (dimension const d = g.shapes[x.shape].size[j]; d < 0) return 1;
+        else count = capped_product(count, d);
+      if (count > most) most = count;
+      if (is_floating(x.type) && bytes > width) width = bytes;
+    }
   }
-  return true;
+  constexpr std::int64_t line = 64, enough = 9; // (measured: with 3 x 3 matrices faster, with 4 x 4 slower)
+  return !control ? 0 : dear || most > enough || width == 0 ? 1 : line / width;
 }
 
 /// Appends to `b` the outputs for every row: one symbol each in `result`, with an axis of rows in front; `none` if all rows

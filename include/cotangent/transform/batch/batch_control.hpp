@@ -202,10 +202,7 @@ private:
     symbol const rows = holds(condition, inputs);
     if (b_.failed().why == nullptr) {
       symbol result = rows == none ? condition.plain(region_output(b_, old_.condition, 0)) : rows;
-      if (rows != none) {
-        term const any = extend::convert({&b_, both_masks(b_, inputs[1 + old_.carried], rows)}, element::int32);
-        result = (extend::max(any, 1u) > 0).id;
-      }
+      if (rows != none) result = any_row({&b_, both_masks(b_, inputs[1 + old_.carried], rows)}).id;
       b_.set_inputs(inputs.data(), inputs.size(), now_.condition);
       b_.set_outputs(&result, 1, now_.condition);
     }
@@ -387,10 +384,10 @@ constexpr void control_batch(batch_scope const& s, batch_sweep& values, std::int
   else if (n.op == info_of<op::rows_to_sequence>())
     values.set(y, none, extend::rows_to_sequence(extend::move_axis({&b, values.every(x(0))}, 0, 1)).id);
   else if (n.op == info_of<op::sequence_to_rows>()) {
-    dimensions d = b.dims(y), all{d.rank + 1, {d.size[0], s.rows}};
-    for (int k = 1; k < d.rank; ++k) all.size[k + 1] = d.size[k];
+    dimensions const d = b.dims(y);
     if (d.rank == max_rank) return b.refuse<refusals::batch_rank>(d.rank, max_rank - 1, b.place);
-    term const rows = extend::sequence_to_rows({&b, values.rows(x(0))}, b.shape(all));
+    dimensions const each = with_first(without_first(d), s.rows);
+    term const rows = extend::sequence_to_rows({&b, values.rows(x(0))}, b.shape(with_first(each, d.size[0])));
     values.set(y, none, extend::move_axis(rows, 1, 0).id);
   } else values.refuse(at, n.where);
 }

@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/movement.hpp>
+#include <cotangent/ops/reduction.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>
 #include <cotangent/transform/differentiate/region_copy.hpp>
 #include <cotangent/transform/refusals.hpp>
@@ -23,6 +24,9 @@ constexpr symbol row_like(builder& b, element type, std::int32_t shape) {
 constexpr term rows_like(term mask, std::int32_t shape) {
   return op::sum::repeat(mask, shape, (1u << mask.b->get().shapes[shape].rank) - 2);
 }
+
+/// True if it is for any row.
+constexpr term any_row(term mask) { return extend::max(extend::convert(mask, element::int32), 1u) > 0; }
 
 class batch_sweep;
 
@@ -105,6 +109,15 @@ public:
     term const x{&b_, indices};
     return extend::select(rows_like({&b_, active}, x.shape_id()), x, extend::constant_like(x, 0)).id;
   }
+  /// Operand 0 of an operation, with rows in front or the same of all, in place of which rows that are not active give a value for
+  /// which nothing is reported.
+  constexpr symbol regular(operation const& op, symbol x, bool rows) const {
+    if (active == none || x == none || op.regular == nullptr) return x;
+    term const own{&b_, x};
+    term const some = rows ? rows_like({&b_, active}, own.shape_id())
+                           : op::sum::repeat(any_row({&b_, active}), own.shape_id(), (1u << own.rank()) - 1);
+    return extend::select(some, own, op.regular(own)).id;
+  }
   constexpr std::int32_t with_rows(std::int32_t shape) const { return batch_rule{{b_, {}}, s_.rows, nullptr}.with_rows(shape); }
   constexpr void refuse(std::int32_t at, std::source_location where) {
     b_.fail({why<refusals::not_batched>(), {}, {}, at, where});
@@ -175,6 +188,7 @@ private:
     symbol const old = n.result_count == 0 ? none : id(n.first + n.operand_count);
     if (n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add)
       for (int k = 1; k < n.operand_count; k += 2) batched[k] = in_range(batched[k]);
+    if (n.operand_count != 0) batched[0] = regular(*n.op, batched[0], true);
     if (copies_) n = copied(n);
     if (!by_row || !any) return; // (`every` repeats what must have rows without need)
     if (n.result_count != 1) return refuse(i, n.where);
@@ -201,6 +215,7 @@ private:
   constexpr node copied(node const& n) {
     array<symbol> x;
     for (int k = 0; k < n.operand_count; ++k) x.push(plain(id(n.first + k)));
+    if (x.size() != 0) x[0] = regular(*n.op, x[0], false);
     array<symbol> const y = s_.copier.again(n, x);
     for (int k = 0; k < n.result_count; ++k)
       if (symbol const old = id(n.first + n.operand_count + k); old != none) plain_[old - low_] = y[k];

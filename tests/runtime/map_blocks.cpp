@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+// ct::map of bodies with loops and branches, by blocks of rows, against a call for each row.
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic.hpp>
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+
+// ---- numbers from a row [3], a number, and weights [3] of all rows; rows differ in their ends and their branches
+
+inline constexpr auto steps = [](auto r, auto k, auto w) {
+  return ct::for_loop(5, [&](auto, auto s) { return ct::sin(s * w(1) + r(0)) + 0.1 * k; }, ct::sum(r * w));
+};
+inline constexpr auto root = [](auto r, auto k, auto w) {
+  auto const of = 1.0 + r(0) * r(0) + 20 * ct::exp(3 * r(1));
+  return k * ct::while_loop<ct::loop{.max_iterations = 40}>([&](auto, auto y) { return ct::abs(y * y - of) > 1e-9 * of; },
+                                                            [&](auto, auto y) { return 0.5 * (y + of / y) + 0 * w(2); }, of);
+};
+inline constexpr auto branch = [](auto r, auto k, auto w) {
+  return ct::cond(r(0) > 0, [](auto s, auto a, auto v) { return ct::for_loop(3, [&](auto, auto q) { return q * a + ct::sqrt(s(0)); }, v(0)); },
+                  [](auto s, auto a, auto v) { return ct::sum(s * v) / a; })(r, k, w);
+};
+inline constexpr auto sequence = [](auto r, auto k, auto w) {
+  auto const [last, all] = ct::scan([&](auto c, auto x, auto v) { return std::pair(ct::tanh(c * v + x * k), c * c); }, k * w(1), r, w);
+  return last + ct::sum(all * r);
+};
+inline constexpr auto slope = [](auto r, auto k, auto w) { // a gradient of a loop, in each row
+  return ct::sum(w * ct::grad([&](auto y) { return ct::for_loop(3, [&](auto, auto s) { return ct::sin(s + k * ct::sum(y * y)); }, y(0)); })(r));
+};
+inline constexpr auto changed = [](auto r, auto k, auto w) { // elements at computed numbers
+  return ct::while_loop<ct::loop{.max_iterations = 9}>([&](auto i, auto s) { return i < 2 || s(0) * s(0) < 1.0; },
+                                                       [&](auto i, auto s) { return ct::at(s, i % 3).set(s(0) + k * r(i % 3) + w(2 - i % 3)); },
+                                                       r * w)(0);
+};
+
+/// The function of all rows, and the sum of its squares.
+template <class F> inline constexpr auto mapped = [](auto rows, auto numbers, auto w) {
+  return ct::map([&](auto r, auto k) { return F{}(r, k, w); }, rows, numbers);
+};
+template <class F> inline constexpr auto squares = [](auto rows, auto numbers, auto w) {
+  return ct::sum(ct::square(mapped<F>(rows, numbers, w)));
+};
+template <class F> inline constexpr auto square = [](auto r, auto k, auto w) { return ct::square(F{}(r, k, w)); };
+
+struct rows_of_numbers {
+  std::vector<double> rows, numbers, weights{0.4, 0.9, -0.3};
+  explicit rows_of_numbers(std::size_t n) : rows(3 * n), numbers(n) {
+    std::mt19937 draw(11);
+    for (double& r : rows) r = std::uniform_real_distribution<double>(-1, 1)(draw);
+    for (double& k : numbers) k = std::uniform_real_distribution<double>(0.5, 1)(draw);
+  }
+};
+/// Values, and the gradients of the sum of their squares.
+struct expected {
+  std::vector<double> y, dr, dk, dw = std::vector<double>(3);
+};
+template <class F> expected one_by_one(F const& f, rows_of_numbers const& x) {
+  expected all;
+  ct::tensor<double, 3> r, w;
+  for (std::size_t j = 0; j < 3; ++j) w(j) = x.weights[j];
+  for (std::size_t i = 0; i < x.numbers.size(); ++i) {
+    for (std::size_t j = 0; j < 3; ++j) r(j) = x.rows[3 * i + j];
+    all.y.push_back(ct::compiled(f)(r, x.numbers[i], w));
+    auto const [dr, dk, dw] = ct::grad<0, 1, 2>(square<F>)(r, x.numbers[i], w);
+    for (std::size_t j = 0; j < 3; ++j) {
+      all.dr.push_back(dr(j));
+      all.dw[j] += dw(j);
+    }
+    all.dk.push_back(dk);
+  }
+  return all;
+}
+template <class Values> void same(Values const& values, std::vector<double> const& expected) {
+  REQUIRE(static_cast<std::size_t>(values.size()) == expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    CAPTURE(k);
+    CHECK(values.data()[k] == Approx(expected[k]).epsilon(1e-11).margin(1e-12));
+  }
+}
+template <class F> void in_graphs(F const& f, std::size_t n) {
+  CAPTURE(n);
+  rows_of_numbers const x(n);
+  expected const wanted = one_by_one(f, x);
+  ct::dynamic::graph g;
+  auto const count = static_cast<std::int64_t>(n);
+  auto const r = g.input<double>("r", {count, 3}), k = g.input<double>("k", {count}), w = g.input<double>("w", {3});
+  auto const y = mapped<F>(r, k, w);
+  auto const d = g.gradient({ct::sum(y * y)}, {r, k, w});
+  auto p = g.compile({y, d[0], d[1], d[2]});
+  p.bind(r, x.rows);
+  p.bind(k, x.numbers);
+  p.bind(w, x.weights);
+  p.run();
+  same(p.value(y), wanted.y);
+  same(p.value(d[0]), wanted.dr);
+  same(p.value(d[1]), wanted.dk);
+  same(p.value(d[2]), wanted.dw);
+}
+template <std::int64_t N, class F> void compiled(F const& f) {
+  constexpr auto n = static_cast<std::size_t>(N);
+  CAPTURE(n);
+  rows_of_numbers const x(n);
+  expected const wanted = one_by_one(f, x);
+  ct::tensor<double, N, 3> r;
+  ct::tensor<double, N> k;
+  ct::tensor<double, 3> w;
+  for (std::size_t i = 0; i < 3 * n; ++i) r.data()[i] = x.rows[i];
+  for (std::size_t i = 0; i < n; ++i) k.data()[i] = x.numbers[i];
+  for (std::size_t i = 0; i < 3; ++i) w.data()[i] = x.weights[i];
+  auto const [dr, dk, dw] = ct::grad<0, 1, 2>(squares<F>)(r, k, w);
+  same(dr, wanted.dr);
+  same(dk, wanted.dk);
+  same(dw, wanted.dw);
+}
+template <class F> void check(F const& f) {
+  for (std::size_t n : {0, 1, 2, 7, 8, 16, 17, 24, 25}) in_graphs(f, n);
+  compiled<19>(f);
+}
+
+} // namespace
+
+TEST_CASE("Rows with loops are mapped by blocks, of which the last may be incomplete") { check(steps); }
+TEST_CASE("Rows of a block end in different iterations") { check(root); }
+TEST_CASE("Rows of a block take different branches, with a loop in one") {
+  check(branch);
+  compiled<6>(branch);
+}
+TEST_CASE("Each row of a block is a scan") { check(sequence); }
+TEST_CASE("Each row of a block is the gradient of a loop") { check(slope); }
+TEST_CASE("Rows of a block read and change elements at computed numbers") { check(changed); }
+TEST_CASE("The tangent of a map by blocks is that of its gradient, and so is the Hessian-vector product") {
+  rows_of_numbers const x(19);
+  ct::dynamic::graph g;
+  auto const r = g.constant(x.rows, {19, 3}), k = g.constant(x.numbers), w = g.constant(x.weights);
+  using function = std::remove_const_t<decltype(root)>;
+  auto const total = [&](auto numbers) { return squares<function>(r, numbers, w); };
+  auto const dy = ct::jvp(total)(k, k).second, along = ct::sum(ct::grad(total)(k) * k);
+  auto const second = ct::sum(ct::hvp(total)(k, k) * k), twice = ct::sum(ct::square(mapped<function>(r, k, w))) * 2;
+  auto p = g.compile({dy, along, second, twice});
+  p.run();
+  CHECK(p.value(dy)() == Approx(p.value(along)()).epsilon(1e-12));
+  CHECK(p.value(second)() == Approx(p.value(twice)()).epsilon(1e-12)); // (a square of the numbers)
+}
