@@ -127,7 +127,7 @@ template <std::int64_t N, class F> void compiled(F const& f) {
   same(dw, wanted.dw);
 }
 template <class F> void check(F const& f) {
-  for (std::size_t n : {0, 1, 2, 7, 8, 16, 17, 24, 25}) in_graphs(f, n);
+  for (int n : {0, 1, 2, 7, 8, 16, 17, 24, 25}) in_graphs(f, static_cast<std::size_t>(n));
   compiled<19>(f);
 }
 
