@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -69,6 +70,26 @@ TEST_CASE("graphs with half precision are loaded again, with bound data and cons
   CHECK(ct::archive::bytes_of(k.graph, k.binds(), {{"y", k.find("y")}, {"dx", k.find("dx")}, {"h", k.find("h")}}) == bytes);
 }
 
+TEST_CASE("data of half precision that a program reads are not converted", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<float>("x", {3});
+  auto const w = g.parameter<ct::float16>("w", {3});
+  std::vector<ct::float16> const elements_of_w{1.f, 2.f, 3.f};
+  std::string const bytes = ct::archive::bytes_of(g, {{w, elements_of_w}}, {{"loss", ct::sum(ct::square(w * x))}});
+  auto before = ct::archive::load_bytes(bytes);
+  CHECK(before.data.elements<float>("w")[2] == 3); // no program reads them yet
+  auto file = ct::archive::load_bytes(bytes);
+  auto const loss = file.find<float>("loss");
+  auto p = file.graph.compile({loss}, file.binds());
+  p.bind(file.find<float>("x"), std::vector<float>{1, 2, 3});
+  CHECK(begins(said([&] { (void)std::as_const(file.data).elements<float>("w"); }), "the requested element type must be that of the tensor"));
+  CHECK(begins(said([&] { (void)file.data.elements<float>("w"); }), "the requested element type must be that of the tensor"));
+  p.run();
+  CHECK(p.value(loss)() == 98);
+  file.data.elements<ct::float16>("w")[2] = 0.f;
+  p.run();
+  CHECK(p.value(loss)() == 17);
+}
 TEST_CASE("views with offsets, bound data and the gradient of x are loaded again", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});

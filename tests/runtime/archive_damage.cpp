@@ -6,6 +6,8 @@
 #include "../archive_mutations.hpp"
 #include "catch.hpp"
 
+#include <cotangent/images.hpp>
+
 #include <map>
 #include <string>
 #include <utility>
@@ -162,6 +164,52 @@ TEST_CASE("a graph that is not well formed is refused with a message", "[archive
     CAPTURE(k);
     CHECK(loading(with(whole, cases[k].first)).substr(0, cases[k].second.size()) == cases[k].second);
   }
+}
+
+TEST_CASE("a value with rules of its own is refused, unless it has their operands", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const own = ct::custom_vjp([](auto y) { return ct::sin(y); }, [](auto y, auto, auto dy) { return dy * ct::cos(y); });
+  std::string const whole = ct::archive::bytes_of(g, {}, {{"y", ct::sum(own(x))}});
+  auto const custom = [](json& j) -> json& {
+    for (json& n : j["graph"]["nodes"])
+      if (n["op"] == "custom") return n;
+    throw std::logic_error("the graph has no custom node");
+  };
+  std::size_t const operands = [&] {
+    std::size_t count = 0;
+    (void)with(whole, [&](json& j) { count = custom(j)["in"].size(); });
+    return count;
+  }();
+  REQUIRE(operands == 5); // value, argument, two placeholders, the rule's result
+  std::string const words = "the graph in the file must be well formed; cotangent: a value with rules of its own";
+  auto const refused = [&](auto change) {
+    std::string const told = loading(with(whole, [&](json& j) { change(custom(j)); }));
+    CAPTURE(told);
+    CHECK(begins(told, words));
+  };
+  for (auto const& numbers : std::vector<std::vector<std::int64_t>>{
+           {1000, 0, 1}, {-3, 0, 1}, {std::int64_t{1} << 40, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 0, 0}, {1, 0, 2}, {0, 0, 1}, {1, 0}, {}})
+    refused([&](json& n) { n["attributes"] = numbers; });
+  refused([](json& n) { n["in"] = json::array({n["in"][0]}); });
+  refused([](json& n) { n["in"].push_back(n["in"][0]); });
+  for (std::size_t k : {2, 3})
+    refused([&](json& n) { n["in"][k] = n["in"][1]; }); // the input instead of a placeholder
+}
+
+TEST_CASE("the numbers of a convolution are limited", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {1, 5, 5, 1}), w = g.input<double>("w", {3, 3, 1, 1});
+  std::string const whole = ct::archive::bytes_of(g, {}, {{"y", ct::conv2d(x, w)}});
+  for (std::size_t k = 0; k < 8; ++k) // strides, padding, dilation
+    for (std::int64_t const number : {std::int64_t{1} << 62, std::int64_t{1} << 31, INT64_MAX}) {
+      std::string const words = loading(with(whole, [&](json& j) {
+        for (json& n : j["graph"]["nodes"])
+          if (n["op"] == "conv2d") n["attributes"][k] = number;
+      }));
+      CAPTURE(k, number, words);
+      CHECK(begins(words, "the graph in the file must be well formed; cotangent: the extents of an image"));
+    }
 }
 
 TEST_CASE("views outside their tensor are refused, however large their numbers", "[archive]") {

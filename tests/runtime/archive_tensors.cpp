@@ -306,6 +306,9 @@ TEST_CASE("files of other programs are read: half precision, short integers, any
   CHECK(begins(said([&] { (void)t.type("q"); }), "the requested element type must be that of the tensor"));
   CHECK(begins(said([&] { (void)t.elements<double>("h"); }),
                "the requested element type must be that of the tensor"));
+  CHECK(t.dtype("h") == "F32"); // since it was converted
+  CHECK(begins(said([&] { (void)t.elements<ct::float16>("h"); }),
+               "the requested element type must be that of the tensor; some types of files have no equivalent in the library; h has F32"));
   CHECK(begins(said([&] { (void)t.elements<double>("nobody"); }),
                "the name must exist in the file; nobody"));
 }
@@ -438,4 +441,14 @@ TEST_CASE("a truncated or changed file of this library is refused", "[archive]")
     }
   }
   CHECK(reading(whole + '\0') != "fine");
+}
+
+TEST_CASE("tensors are added with names and extents that files can have", "[archive]") {
+  ct::archive::tensors t;
+  std::vector<float> const six(6);
+  t.add("fine", six, {2, 3});
+  for (auto const& shape : std::vector<std::vector<std::int64_t>>{{-2, -3}, {-6}, {6, 1, 1, 1, 1, 1, 1, 1, 1}})
+    CHECK(begins(said([&] { t.add("w", six, shape); }), "a tensor must have at most 2^42 elements and 8 axes, and no negative extent; w"));
+  CHECK(begins(said([&] { t.add(std::string("a\0b", 3), six); }), "names must be UTF-8 without zeros"));
+  CHECK(t.names() == std::vector<std::string>{"fine"});
 }

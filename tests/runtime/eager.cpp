@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -204,6 +205,25 @@ TEST_CASE("sizes in braces are sizes, the first of them 0 as well", "[eager]") {
   CHECK(e.parameter(numbers{7}, {}).item() == 7);
   CHECK(e.parameter(numbers{1, 2}, std::vector<int>{2, 1}).rank() == 2);
   CHECK(e.parameter(numbers{1, 2}, "w").rank() == 1);
+}
+
+TEST_CASE("guards against recording end in any order, and after their recorder", "[eager]") {
+  eager e;
+  auto const x = e.parameter(numbers{1, 2});
+  auto const recorded = [&]() -> bool { return e.depends_on(ct::sum(x * x), {x}).front(); };
+  auto first = std::make_unique<eager::no_grad>(e), second = std::make_unique<eager::no_grad>(e);
+  CHECK(!recorded());
+  first.reset();
+  CHECK(!recorded());
+  second.reset();
+  CHECK(recorded());
+  std::unique_ptr<eager::no_grad> last;
+  {
+    eager other;
+    last = std::make_unique<eager::no_grad>(other);
+  }
+  last.reset();
+  CHECK(recorded());
 }
 
 TEST_CASE("a variable can be detached from its history", "[eager]") {

@@ -20,6 +20,7 @@ COTANGENT_REFUSAL(stencil_rank, is, rank_of_image, three_or_four, "cotangent: an
 COTANGENT_REFUSAL(stencil_extent, is, extent_of_image, a_number, "cotangent: the height and the width of an image, and of a window on it, must be numbers")
 COTANGENT_REFUSAL(stencil_window, at_most, extent_of_window, extent_of_image_with_border, "cotangent: a window must fit into the image with its border")
 COTANGENT_REFUSAL(stencil_step, at_least, number_given, smallest_allowed, "cotangent: the extents, the stride and the dilation of a window must be at least 1, and its padding at least 0")
+COTANGENT_REFUSAL(stencil_large, at_most, number_given, largest_allowed, "cotangent: the extents of an image, and of a window on it, must be less than 2^31, and so must its stride, dilation and padding")
 COTANGENT_REFUSAL(stencil_result, equal, extent_given, extent_computed, "cotangent: the cotangent of a convolution or a pooling must have the shape of its result")
 // clang-format on
 } // namespace refusals
@@ -54,6 +55,7 @@ struct stencil_numbers {
     width
   };
   static constexpr int count = 13;
+  static constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
   std::int64_t value[count]{};
 
   constexpr std::int64_t& operator[](at k) noexcept { return value[k]; }
@@ -138,6 +140,8 @@ constexpr bool stencil_fits(inference& r, int image, bool result) {
     if (v[k] < 1) return refuse(std::type_identity<refusals::stencil_step>{}, v[k] < 0 ? 0 : v[k], 1);
   for (auto const k : {n::above, n::left, n::below, n::right})
     if (v[k] < 0) return refuse(std::type_identity<refusals::stencil_step>{}, 0, 0);
+  for (int k = 0; k < n::count; ++k) // (of files: products of two fit into 64 bits)
+    if (v.value[k] > n::most) return refuse(std::type_identity<refusals::stencil_large>{}, v.value[k], n::most);
   if (v.rows() < 0)
     return refuse(std::type_identity<refusals::stencil_window>{}, (v[n::tall] - 1) * v[n::spread_down] + 1,
                   v[n::height] + v[n::above] + v[n::below]);

@@ -262,6 +262,7 @@ inline dynamic::any_expr contents::find(std::string_view name) const {
 inline std::vector<dynamic::binding> contents::binds() {
   std::vector<dynamic::binding> all;
   for (auto const& [t, name] : bound_) {
+    data.lend(name);
     std::string_view const bytes = data.bytes(name);
     dynamic::detail::memory_of const m{bytes.data(), const_cast<char*>(bytes.data()), data.type(name),
                                        data.shape(name)};

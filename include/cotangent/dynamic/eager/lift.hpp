@@ -53,11 +53,7 @@ template <class Refusal, class X, class Y> [[noreturn]] void raise_eager(X const
 /// A view of a tensor that received a further piece depends on that piece, too.
 inline void read_again(eager_value& v, std::source_location where) {
   eager_state& s = *v.now.s;
-  struct recorded {
-    eager_state& s;
-    bool before = std::exchange(s.recording, true);
-    ~recorded() { s.recording = before; }
-  } const now{s};
+  recording_scope const now(s, true);
   eager_operand const x = operand_of(v.view->base->now);
   held y;
   apply_code(s, *v.view->code, &x, &y, where);

@@ -168,7 +168,7 @@ public:
       detail::held d = walk.take_gradient(r, v->now.which);
       if (!d) continue;
       bool const adds = v->gradient != nullptr && v->wanted == gradients::sum;
-      quiet const q(*s_, options.record);
+      detail::recording_scope const q(*s_, options.record);
       detail::held sum =
           adds ? detail::sum_of(*s_, v->gradient->now, d, where) : static_cast<detail::held&&>(d);
       detail::eager_state::release(
@@ -212,7 +212,7 @@ public:
     }
     go(walk, from, seeds, options, where);
     std::vector<any_variable> all;
-    quiet const q(*s_, options.record);
+    detail::recording_scope const q(*s_, options.record);
     for (std::size_t k = 0; k < to.size(); ++k) {
       detail::eager_value& v = *to[k];
       detail::held const& root = detail::root_of(v).now;
@@ -240,7 +240,7 @@ public:
       sum = d;
       return;
     }
-    quiet const q(*s_, false);
+    detail::recording_scope const q(*s_, false);
     detail::eager_value& to = detail::operand_value(*s_, sum, {"accumulate", 10, nullptr, 0, where});
     if (to.now.shape != d.value_held()->now.shape)
       detail::raise_about<refusals::eager_set_shape>({&to, d.value_held()},
@@ -273,13 +273,18 @@ public:
   /// While it lives, nothing is recorded.
   class no_grad {
     detail::eager_state* s_;
-    bool before_;
 
   public:
-    explicit no_grad(eager& e) : s_(&*e.s_), before_(std::exchange(s_->recording, false)) {}
+    explicit no_grad(eager& e) : s_(&*e.s_) {
+      ++s_->recording.guards;
+      ++s_->values;
+    }
     no_grad(no_grad const&) = delete;
     no_grad& operator=(no_grad const&) = delete;
-    ~no_grad() { s_->recording = before_; }
+    ~no_grad() {
+      if (s_->recording.guards > 0) --s_->recording.guards;
+      s_->leave();
+    }
   };
   /// Limits the bytes of elements, as far as possible. Recorded elements computed from now on, in tensors of
   /// at least `smallest` bytes, are evicted while still needed: first those that are cheap to recompute for
@@ -304,16 +309,6 @@ public:
   }
 
 private:
-  /// Switches recording on or off for a scope.
-  struct quiet {
-    detail::eager_state& s;
-    bool before;
-    quiet(detail::eager_state& of, bool record) : s(of), before(std::exchange(of.recording, record)) {}
-    quiet(quiet const&) = delete;
-    quiet& operator=(quiet const&) = delete;
-    ~quiet() { s.recording = before; }
-  };
-
   std::vector<detail::eager_value*> values_of(variables const& all, char const* name,
                                               std::source_location where) {
     std::vector<detail::eager_value*> values;
@@ -331,7 +326,7 @@ private:
                                                   extent::of(static_cast<std::int64_t>(seeds.size())),
                                                   extent::of(static_cast<std::int64_t>(from.size())));
     std::vector<detail::held> start;
-    quiet const q(*s_, options.record);
+    detail::recording_scope const q(*s_, options.record);
     for (std::size_t k = 0; k < from.size(); ++k) {
       detail::held const& y = from[k]->now;
       if (!is_floating(y.type)) detail::raise_about<refusals::element_not_floating>({from[k]}, r);

@@ -134,10 +134,17 @@ struct eager_key {
   }
 };
 
+/// Whether operations are recorded: if it is on, and no guard stops it. Guards end in any order.
+struct recording_state {
+  bool on = true;
+  int guards = 0;
+  explicit operator bool() const noexcept { return on && guards == 0; }
+};
+
 struct eager_state : eager_storages {
-  std::int64_t values = 0; // tensors named by variables; they keep the state alive
+  std::int64_t values = 0; // tensors named by variables, and guards; they keep the state alive
   bool open = true;        // its recorder is alive
-  bool recording = true;
+  recording_state recording;
   std::uint64_t walks = 0, births = 0;
   builder sizes; // its shapes are all known shapes
   std::vector<std::int64_t> counts;
@@ -278,7 +285,11 @@ struct eager_state : eager_storages {
     s->blocks.give_back(v, sizeof(eager_value));
     release(gradient);
     release(base);
-    if (--s->values == 0 && !s->open) delete s;
+    s->leave();
+  }
+  /// One value or guard less.
+  void leave() noexcept {
+    if (--values == 0 && !open) delete this;
   }
 
 private:
@@ -294,6 +305,18 @@ private:
     for (entry const& e : before)
       if (e.hash != 0) insert(e);
   }
+};
+
+/// While it lives, operations are recorded or not, whatever guards say.
+class recording_scope {
+  eager_state& s_;
+  recording_state before_;
+
+public:
+  recording_scope(eager_state& s, bool on) : s_(s), before_(std::exchange(s.recording, recording_state{on})) {}
+  recording_scope(recording_scope const&) = delete;
+  recording_scope& operator=(recording_scope const&) = delete;
+  ~recording_scope() { s_.recording = before_; }
 };
 
 inline held::held(held const& other) noexcept

@@ -22,7 +22,7 @@ COTANGENT_REFUSAL_OF(archive_dtype, allowed, "cotangent: archive: the dtype of a
 COTANGENT_REFUSAL_OF(archive_size, allowed, "cotangent: archive: a tensor must have as many bytes as its dtype and shape say")
 COTANGENT_REFUSAL_OF(archive_place, allowed, "cotangent: archive: tensors must be contiguous, up to the end of the file")
 COTANGENT_REFUSAL_OF(archive_bool, allowed, "cotangent: archive: the bytes of a bool must be 0 or 1")
-COTANGENT_REFUSAL_OF(archive_large, allowed, "cotangent: archive: a tensor must have at most 2^42 elements and 8 axes")
+COTANGENT_REFUSAL_OF(archive_large, allowed, "cotangent: archive: a tensor must have at most 2^42 elements and 8 axes, and no negative extent")
 COTANGENT_REFUSAL_OF(archive_unknown, allowed, "cotangent: archive: the name must exist in the file")
 COTANGENT_REFUSAL_OF(archive_element, allowed, "cotangent: archive: the requested element type must be that of the tensor; some types of files have no equivalent in the library")
 COTANGENT_REFUSAL_OF(archive_name, allowed, "cotangent: archive: names must be UTF-8 without zeros, and differ")

@@ -29,7 +29,7 @@ namespace cotangent::archive {
 ///     std::span<float> w = file.elements<float>("layer1.weight"); // row-major
 ///
 /// F16 and BF16 are `ct::float16` and `ct::bfloat16`, or float from the first time that `elements<float>` asks for them: the
-/// tensor is then converted in place, which ends spans of its elements. I8, U8, I16 and U16 become int32; U32 int64: all exactly. Tensors of other element
+/// tensor is then converted, and is F32. That ends spans of its elements, so it is refused for data that `contents::binds` has given. I8, U8, I16 and U16 become int32; U32 int64: all exactly. Tensors of other element
 /// types can be listed, but reading them is refused.
 ///
 /// Throws: `io_error`.
@@ -41,6 +41,7 @@ class tensors {
     element type = element::float64;
     std::vector<std::int64_t> shape;
     cotangent::detail::heap_storage<unsigned char> bytes{0};
+    bool lent = false; // programs may read the bytes
   };
   mutable std::map<std::string, entry, std::less<>> all_; // (`asked` converts entries)
 
@@ -111,7 +112,10 @@ public:
   void add(std::string name, element type, std::vector<std::int64_t> shape, void const* elements,
            std::int64_t given) {
     using namespace cotangent::detail::archived;
-    if (!is_believable(shape)) refuse<refusals::archive_large>(name);
+    bool negative = false;
+    for (std::int64_t const size : shape) negative = negative || size < 0;
+    if (negative || shape.size() > max_rank || !is_believable(shape)) refuse<refusals::archive_large>(name);
+    if (name.find('\0') != std::string::npos) refuse<refusals::archive_name>(name.substr(0, name.find('\0')));
     entry e{word_of(type), true, type, std::move(shape)};
     if (static_cast<std::int64_t>(count(e)) != given) refuse<refusals::archive_fit>(name);
     e.bytes = storage(e);
@@ -119,6 +123,11 @@ public:
     all_.insert_or_assign(std::move(name), std::move(e));
   }
 
+  /// From now on the elements stay where they are, for programs that read them, as long as the tensor is neither replaced nor removed.
+  void lend(std::string_view name) {
+    (void)at(name);
+    all_.find(name)->second.lent = true;
+  }
   /// All elements, as bytes in memory order.
   std::string_view bytes(std::string_view name) const {
     entry const& e = at(name);
@@ -162,7 +171,8 @@ private:
         uninitialized, static_cast<std::int64_t>(count(e) * size_of(e.type)));
   }
   static void widen(entry& e) {
-    entry to{e.dtype, true, cotangent::detail::arithmetic_of(e.type), e.shape};
+    element const type = cotangent::detail::arithmetic_of(e.type);
+    entry to{cotangent::detail::archived::word_of(type), true, type, e.shape};
     to.bytes = storage(to);
     using namespace cotangent::detail::archived;
     char const* const from = reinterpret_cast<char const*>(e.bytes.data());
@@ -182,7 +192,7 @@ private:
   }
   entry const& asked(std::string_view name, element type) const {
     entry const& e = at(name);
-    if (e.readable && cotangent::detail::is_half(e.type) && type == cotangent::detail::arithmetic_of(e.type)) widen(all_.find(name)->second);
+    if (e.readable && !e.lent && cotangent::detail::is_half(e.type) && type == cotangent::detail::arithmetic_of(e.type)) widen(all_.find(name)->second);
     if (!e.readable || e.type != type) unreadable(name, e);
     return e;
   }

@@ -13,6 +13,10 @@
 // into the region of the function's value. A derivative copies the nodes of the rule with the placeholders replaced. Where no
 // derivative is needed, the nodes of the rule are dead.
 
+namespace cotangent::refusals {
+COTANGENT_REFUSAL(custom_operands, is, operands_given, those_of_its_rules, "cotangent: a value with rules of its own must have the operands that its three attributes say, of the types of the value and its arguments")
+} // namespace cotangent::refusals
+
 namespace cotangent::detail {
 
 /// The positions of operands of a value with rules of its own. Attributes: the number of arguments, and whether there is a rule of
@@ -34,6 +38,28 @@ struct custom_layout {
   constexpr int value() const noexcept { return forward ? 2 + 2 * arguments : 1 + arguments; }
   constexpr int value_cotangent() const noexcept { return value() + 1; }
   constexpr int cotangent(int k) const noexcept { return value() + 2 + k; } // of argument k
+  constexpr int count() const noexcept { return reverse ? value() + 2 + arguments : value(); }
+
+  /// True of a node that has such operands: files can hold others.
+  static constexpr bool fits(inference const& r) {
+    if (r.attribute_count != 3) return false;
+    std::int64_t const* const a = r.attribute;
+    if (a[0] < 0 || a[0] > r.operand_count || ((a[1] | a[2]) & ~std::int64_t{1}) != 0 || (a[1] | a[2]) == 0) return false;
+    custom_layout const at{static_cast<int>(a[0]), a[1] != 0, a[2] != 0};
+    if (r.operand_count != at.count()) return false;
+    for (int k = 0; k < r.operand_count; ++k)
+      if (r.operand[k] == none || r.tensor(k).region != r.tensor(0).region) return false;
+    auto const like = [&](int k, int other, bool replaced) { // (an input has no node that a rule could begin at)
+      return same_value_type(r.tensor(k), r.tensor(other)) && (!replaced || r.tensor(k).producer != none);
+    };
+    bool all = !at.forward || like(at.value_tangent(), 0, false);
+    all = all && (!at.reverse || (like(at.value(), 0, true) && like(at.value_cotangent(), 0, true)));
+    for (int k = 0; k < at.arguments && all; ++k) {
+      all = !at.forward || like(at.tangent(k), at.argument(k), true);
+      all = all && (!at.reverse || like(at.cotangent(k), at.argument(k), false));
+    }
+    return all;
+  }
 };
 
 } // namespace cotangent::detail
@@ -43,7 +69,10 @@ namespace cotangent::op {
 /// Operand 0, with a rule for its derivatives: see `custom_layout`. The values of the other operands are not read.
 struct custom : extend::primitive<operation_kind::identity, -1> {
   static constexpr char const* name = "custom";
-  static constexpr void infer(inference& r) { r.like(0); }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (!detail::custom_layout::fits(r)) r.refuse<refusals::custom_operands>(r.operand_count, 0);
+  }
   static constexpr void batch(batch_rule& r) {
     detail::array<extend::symbol> all;
     for (int k = 0; k < r.operand_count(); ++k) all.push(r.every(k).id);
