@@ -34,7 +34,7 @@ template <std::size_t... I, class F, class... Results, class... Args>
 contestant interpreted(F f, std::tuple<Results...> results, Args const&... args) {
   cotangent::dynamic::graph g;
   auto const inputs = [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::tuple{input_like(g, "x" + std::to_string(K), args)...};
+    return std::tuple{input_like(g, std::string("x").append(std::to_string(K)), args)...};
   }(std::index_sequence_for<Args...>());
   auto const value = std::apply(f, inputs);
   std::vector<cotangent::dynamic::any_expr> wanted{value};

@@ -66,8 +66,10 @@ struct straight_program {
 /// constant evaluation earlier.
 #ifdef __clang__
 inline constexpr int most_straight_steps = 1600;
+inline constexpr std::int64_t most_straight_lanes = 32000;
 #else
 inline constexpr int most_straight_steps = 5000;
+inline constexpr std::int64_t most_straight_lanes = 56000;
 #endif
 inline constexpr int most_straight_elements = 96;
 
@@ -119,32 +121,44 @@ struct lane_rule {
   constexpr int vectors(int elements) const noexcept { return elements == 0 ? 0 : (elements - 1) / most + 1; }
 };
 
-/// The approximate number of steps of a graph as straight-line code for vectors of that many bytes; -1 if
-/// impossible: sizes are unknown or large, or elements are selected by index. `formulas`: functions of whole tensors count if
-/// they have a formula, by which a pass replaces them.
-constexpr int straight_size(graph_view const& g, int vector_bytes, bool formulas = false) {
-  if (g.region_count > 1 || g.node_count > 4 * most_straight_steps) return -1;
+/// Straight-line code of a graph, estimated.
+struct straight_estimate {
+  int steps = -1;         // -1: impossible: sizes are unknown or large, or elements are selected by index
+  std::int64_t lanes = 0; // of all steps; the compiler makes and moves each of them
+
+  constexpr void add(int times, int vectors, int elements) noexcept {
+    steps += times * vectors;
+    lanes += std::int64_t{times} * elements;
+  }
+};
+
+/// For vectors of that many bytes. `formulas`: functions of whole tensors count if they have a formula, by which a pass replaces them.
+constexpr straight_estimate estimate_straight(graph_view const& g, int vector_bytes, bool formulas = false) {
+  if (g.region_count > 1 || g.node_count > 4 * most_straight_steps) return {};
   detail::lane_rule const rule(g, vector_bytes);
-  int steps = 0;
+  straight_estimate all{0};
   for (std::int32_t k = 0; k < g.tensor_count; ++k)
-    if (detail::elements_of(g, k) < 0 || g.tensors[k].base != none) return -1;
-  for (int k = 0; k < g.input_count(); ++k) steps += rule.vectors(detail::elements_of(g, g.input(k)));
-  for (int k = 0; k < g.output_count(); ++k) steps += rule.vectors(detail::elements_of(g, g.output(k)));
-  for (std::int32_t k = 0; k < g.node_count && steps <= most_straight_steps; ++k) {
+    if (detail::elements_of(g, k) < 0 || g.tensors[k].base != none) return {};
+  auto const add_whole = [&](symbol t) {
+    int const elements = detail::elements_of(g, t);
+    all.add(1, rule.vectors(elements), elements);
+  };
+  for (int k = 0; k < g.input_count(); ++k) add_whole(g.input(k));
+  for (int k = 0; k < g.output_count(); ++k) add_whole(g.output(k));
+  for (std::int32_t k = 0; k < g.node_count && all.steps <= most_straight_steps; ++k) {
     node const& n = g.nodes[k];
-    if (n.result_count != 1) return -1;
+    if (n.result_count != 1) return {};
     int const elements = detail::elements_of(g, g.result(n)), vectors = rule.vectors(elements);
     switch (n.op->kind) {
-    case operation_kind::elementwise: steps += vectors * (n.op->cost > 8 ? 4 : 1); break;
+    case operation_kind::elementwise: all.add(n.op->cost > 8 ? 4 : 1, vectors, elements); break;
     case operation_kind::reduction: {
       int const from = detail::elements_of(g, g.operand(n, 0));
-      steps += elements <= 1
-                   ? 2 * rule.vectors(from)
-                   : 2 * (elements < from / elements * vectors ? elements : from / elements * vectors);
+      int const rows = elements <= 1 ? 0 : from / elements * vectors;
+      all.add(2, elements <= 1 ? rule.vectors(from) : elements < rows ? elements : rows, from);
       break;
     }
     case operation_kind::matmul: {
-      steps += 3 * static_cast<int>(detail::product_sizes_of(g, n).k) * vectors;
+      all.add(3 * static_cast<int>(detail::product_sizes_of(g, n).k), vectors, elements);
       break;
     }
     case operation_kind::constant:
@@ -155,23 +169,24 @@ constexpr int straight_size(graph_view const& g, int vector_bytes, bool formulas
     case operation_kind::permute:
     case operation_kind::slice:
     case operation_kind::pad:
-    case operation_kind::concatenate: steps += elements > 1 ? vectors : 0; break;
+    case operation_kind::concatenate: if (elements > 1) all.add(1, vectors, elements); break;
     case operation_kind::whole: {
       int const formula = !formulas || n.op->formula_steps == nullptr ? -1 : n.op->formula_steps(g, n);
-      if (formula < 0) return -1;
-      steps += formula;
+      if (formula < 0) return {};
+      all.add(formula, 1, 1);
       break;
     }
-    default: return -1;
+    default: return {};
     }
   }
-  return steps;
+  return all;
 }
 
 /// True if this graph runs as straight-line code.
 constexpr bool runs_straight(graph_view const& g, int vector_bytes, bool formulas = false) {
-  int const steps = straight_size(g, vector_bytes, formulas);
-  return steps >= 0 && steps <= most_straight_steps;
+  straight_estimate const e = estimate_straight(g, vector_bytes, formulas);
+  int const levels = 1 + log_of(detail::lane_rule(g, vector_bytes).most); // a lane of a wide vector comes through more shuffles
+  return e.steps >= 0 && e.steps <= most_straight_steps && e.lanes * levels <= most_straight_lanes;
 }
 
 /// The same of the graph of a stage. It is asked twice: of the graph before simplification, which splits sums of products only

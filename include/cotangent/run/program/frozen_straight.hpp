@@ -42,7 +42,7 @@ template <class Stage, int VectorBytes, straight_capacity C> struct straightened
 
 /// The straight-line code of the graph `Stage::view`: evaluated once if the guess has room for it.
 template <class Stage, int VectorBytes> struct straightened {
-  static constexpr int size = straight_size(Stage::view, VectorBytes);
+  static constexpr int size = estimate_straight(Stage::view, VectorBytes).steps;
   static constexpr straight_capacity guess{size + 24, 3 * size + 96, 2 * size + 128}; // enough for most
   static constexpr auto const& value = []() -> auto const& {
     if constexpr (guess.holds(detail::straightened_with<Stage, VectorBytes, guess>::value.size))

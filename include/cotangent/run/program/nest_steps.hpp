@@ -312,7 +312,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     if constexpr (Full && memory::template lane_stride<I>() != 1)
       return load_value<V>(p + (c - low) * stride, stride, std::int64_t{W});
     std::int64_t const begin = c < low ? low - c : 0;
-    if constexpr (W > 1 && memory::template lane_stride<I>() == 1 && simd::detail::loads_between<V>)
+    if constexpr (W > 1 && memory::template lane_stride<I>() == 1 && simd::detail::loads_between<V> &&
+                  std::is_same_v<std::remove_const_t<T>, math::lane_t<V>>) // (bools and halves are not stored as lanes)
       return simd::detail::masked_load<V>(p + (c - low), high - c < count ? high - c : count, begin);
     std::remove_const_t<T> lane[W]{};
     for (std::int64_t k = begin; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];
