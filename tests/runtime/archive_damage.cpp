@@ -193,7 +193,7 @@ TEST_CASE("a value with rules of its own is refused, unless it has their operand
     refused([&](json& n) { n["attributes"] = numbers; });
   refused([](json& n) { n["in"] = json::array({n["in"][0]}); });
   refused([](json& n) { n["in"].push_back(n["in"][0]); });
-  for (std::size_t k : {2, 3})
+  for (std::size_t k = 2; k < 4; ++k)
     refused([&](json& n) { n["in"][k] = n["in"][1]; }); // the input instead of a placeholder
 }
 

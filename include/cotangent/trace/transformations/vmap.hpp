@@ -188,14 +188,14 @@ private:
         visit_leaves(y, out);
         return out.ids;
       };
-      auto const all_rows = [&](array<symbol> const& of, symbol* to) {
+      auto const all_rows = [&](array<symbol> const& one, symbol* to) { // of one row; for each
         dimension const size = b.dims(row.rows[0]).size[0];
-        batch_request const request{row.from.data(), row.rows.data(), row.from.size(), size, of.data(), of.size()};
+        batch_request const request{row.from.data(), row.rows.data(), row.from.size(), size, one.data(), one.size()};
         if constexpr (in_graph<X...>) front_end_of<X...>::batch(b, request, to);
         else batch(b, request, to);
-        for (int k = 0; k < of.size() && b.failed().why == nullptr; ++k)
+        for (int k = 0; k < one.size() && b.failed().why == nullptr; ++k)
           if (to[k] == none)
-            to[k] = extend::broadcast_to({&b, of[k]}, batch_rule{{b, {}}, size, nullptr}.with_rows(b.tensor(of[k]).shape)).id;
+            to[k] = extend::broadcast_to({&b, one[k]}, batch_rule{{b, {}}, size, nullptr}.with_rows(b.tensor(one[k]).shape)).id;
       };
       if constexpr (in_graph<X...>) front_end_of<X...>::check(b);
       int const before = b.get().nodes.size();
