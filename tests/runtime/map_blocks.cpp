@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <tuple>
 #include <type_traits>
@@ -154,4 +153,48 @@ TEST_CASE("The tangent of a map by blocks is that of its gradient, and so is the
   p.run();
   CHECK(p.value(dy)() == Approx(p.value(along)()).epsilon(1e-12));
   CHECK(p.value(second)() == Approx(p.value(twice)()).epsilon(1e-12)); // (a square of the numbers)
+}
+TEST_CASE("Rows without room for two axes, and rows whose number is a name, are mapped one by one") {
+  constexpr auto halved = [](auto r) { return ct::for_loop(3, [](auto, auto s) { return 0.5 * s * s; }, r); };
+  ct::tensor<double, 20, 1, 1, 1, 1, 1, 1, 2> x; // a block of its rows would have nine axes
+  for (int k = 0; k < 40; ++k) x.data()[k] = 0.1 * k;
+  constexpr auto all = [](auto v) { return ct::map(decltype(halved){}, v); };
+  constexpr auto total = [](auto v) { return ct::sum(ct::map(decltype(halved){}, v)); };
+  auto const y = ct::compiled(all)(x);
+  auto const slope_at = ct::grad(total)(x);
+  ct::tensor<double, "n"> line(20);
+  for (int k = 0; k < 20; ++k) line(k) = 0.1 * k;
+  auto const named = ct::compiled(all)(line);
+  for (int k = 0; k < 40; ++k) {
+    double s = 0.1 * k, ds = 1;
+    for (int i = 0; i < 3; ++i) ds *= s, s *= 0.5 * s;
+    CHECK(y.data()[k] == Approx(s));
+    CHECK(slope_at.data()[k] == Approx(ds));
+    if (k < 20) CHECK(named(k) == Approx(s));
+  }
+}
+TEST_CASE("The memory of a gradient of a map is that of one block, whatever the number of rows") {
+  constexpr auto total = [](auto x) {
+    return ct::sum(ct::map([](auto r) { return ct::for_loop(100, [&](auto, auto s) { return ct::sin(s + r); }, r); }, x));
+  };
+  using gradient = decltype(ct::grad(total));
+  using few = ct::program<gradient, ct::tensor<double, 32>>;
+  using many = ct::program<gradient, ct::tensor<double, 3200>>;
+  STATIC_REQUIRE(many::workspace_bytes - few::workspace_bytes <= 4 * 3168 * sizeof(double)); // arguments and results; a record: 100 times
+}
+TEST_CASE("Bodies that call C++ functions run row by row, in order") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {20});
+  std::vector<double> seen;
+  auto const noted = ct::external({}, [&](auto v, auto z) { seen.push_back(z[0] = v[0]); }, [](auto, auto, auto dz, auto dv) { dv[0] = dz[0]; });
+  auto const y = ct::map([&](auto r) {
+    return ct::cond(noted(r) > 1.0, [](auto s) { return s * s; }, [](auto s) { return -s; })(r);
+  }, x);
+  auto p = g.compile({y});
+  std::vector<double> numbers(20);
+  for (std::size_t k = 0; k < 20; ++k) numbers[k] = 0.1 * static_cast<double>(k);
+  p.bind(x, numbers);
+  p.run();
+  CHECK(seen == numbers);
+  CHECK(p.value(y).data()[19] == Approx(1.9 * 1.9));
 }

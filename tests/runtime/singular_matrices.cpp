@@ -35,6 +35,31 @@ template <class F, class... X> bool is_quiet(F const& f, X const&... x) {
   return has(numeric_words(f, x...), "nothing was thrown");
 }
 
+/// An operation of the user: the elements, of which those of 0 or below are reported.
+struct checked_positive : ct::extend::primitive<ct::operation_kind::whole, 1> {
+  static constexpr char const *name = "checked_positive", *reports = name;
+  static constexpr void infer(ct::inference& r) { r.like(0); }
+  static constexpr void adjoint(ct::adjoint_rule& r) { r.give(0, r.dy()); }
+  static constexpr void tangent(ct::tangent_rule& r) { r.give(r.dx()); }
+  static constexpr void batch(ct::batch_rule& r) { r.give(of(r.each())); }
+  static constexpr ct::term of(ct::term x) { return {x.b, x.b->push(ct::info_of<checked_positive>(), {x.id}, {}, x.b->place)}; }
+  static constexpr ct::term regular(ct::term x) { return ct::extend::constant_like(x, 1); }
+  static constexpr void whole(ct::whole_call const& call) {
+    double const* const x = call.operand[0].data<double>();
+    double* const y = call.result.data<double>();
+    for (std::int64_t k = 0, n = call.result.count(); k < n; ++k) {
+      y[k] = x[k];
+      if (x[k] <= 0) call.report(ct::status::singular_matrix);
+    }
+  }
+};
+
+struct checked_positive_fn {
+  static constexpr char const* name = "checked_positive";
+  using uses = ct::operations<checked_positive>;
+  constexpr ct::term operator()(ct::term x) const { return checked_positive::of(x); }
+};
+
 template <class T, int N> struct samples {
   using matrix = ct::tensor<T, N, N>;
   matrix regular, indefinite, singular, missing, infinite;
@@ -216,6 +241,17 @@ TEST_CASE("Rows of a batch report no matrix of a branch or an iteration that the
   ct::tensor<double, 2, 2> const singular{{1, 1}, {1, 1}};
   CHECK(is_quiet(ct::compiled(shared), ct::tensor<double, 2>{-1, -2}, singular));
   CHECK(names(numeric_words(ct::compiled(shared), ct::tensor<double, 2>{-1, 2}, singular), "inverse"));
+}
+
+TEST_CASE("Rows that do not run an operation of the user give it a value that it does not report") {
+  constexpr auto rows = [](auto x) {
+    return ct::vmap([](auto r) {
+      return ct::cond(r > 0, [](auto s) { return ct::extend::lift({}, checked_positive_fn{}, s); }, [](auto s) { return -s; })(r);
+    })(x);
+  };
+  CHECK(is_quiet(ct::compiled(rows), ct::tensor<double, 3>{1, -2, 3}));
+  constexpr auto plain = [](auto x) { return ct::extend::lift({}, checked_positive_fn{}, x); };
+  CHECK(has(numeric_words(ct::compiled(plain), ct::tensor<double, 3>{1, -2, 3}), "not positive definite: checked_positive"));
 }
 
 TEST_CASE("A run gives NaN and a status, and does not throw") {

@@ -282,7 +282,7 @@ public:
     no_grad(no_grad const&) = delete;
     no_grad& operator=(no_grad const&) = delete;
     ~no_grad() {
-      if (s_->recording.guards > 0) --s_->recording.guards;
+      --s_->recording.guards;
       s_->leave();
     }
   };

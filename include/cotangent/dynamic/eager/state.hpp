@@ -134,11 +134,11 @@ struct eager_key {
   }
 };
 
-/// Whether operations are recorded: if it is on, and no guard stops it. Guards end in any order.
+/// Whether operations are recorded: if it is on, and no guard stops it but those that a scope ignores. Guards end in any order.
 struct recording_state {
   bool on = true;
-  int guards = 0;
-  explicit operator bool() const noexcept { return on && guards == 0; }
+  int guards = 0, ignored = 0;
+  explicit operator bool() const noexcept { return on && guards <= ignored; }
 };
 
 struct eager_state : eager_storages {
@@ -307,16 +307,22 @@ private:
   }
 };
 
-/// While it lives, operations are recorded or not, whatever guards say.
+/// While it lives, operations are recorded or not, whatever the guards that it finds.
 class recording_scope {
-  eager_state& s_;
-  recording_state before_;
+  recording_state& state_;
+  recording_state const before_;
 
 public:
-  recording_scope(eager_state& s, bool on) : s_(s), before_(std::exchange(s.recording, recording_state{on})) {}
+  recording_scope(eager_state& s, bool on) : state_(s.recording), before_(s.recording) {
+    state_.on = on;
+    state_.ignored = state_.guards;
+  }
   recording_scope(recording_scope const&) = delete;
   recording_scope& operator=(recording_scope const&) = delete;
-  ~recording_scope() { s_.recording = before_; }
+  ~recording_scope() {
+    state_.on = before_.on;
+    state_.ignored = before_.ignored;
+  }
 };
 
 inline held::held(held const& other) noexcept

@@ -29,8 +29,8 @@ namespace cotangent::archive {
 ///     std::span<float> w = file.elements<float>("layer1.weight"); // row-major
 ///
 /// F16 and BF16 are `ct::float16` and `ct::bfloat16`, or float from the first time that `elements<float>` asks for them: the
-/// tensor is then converted, and is F32. That ends spans of its elements, so it is refused for data that `contents::binds` has given. I8, U8, I16 and U16 become int32; U32 int64: all exactly. Tensors of other element
-/// types can be listed, but reading them is refused.
+/// tensor is then converted, and is F32. That ends spans of its elements, so it is refused for data that `contents::binds` has given.
+/// I8, U8, I16 and U16 become int32; U32 int64: all exactly. Tensors of other element types can be listed, but reading them is refused.
 ///
 /// Throws: `io_error`.
 /// Checked: tests/runtime/archive_tensors.cpp

@@ -62,8 +62,8 @@ struct straight_program {
 };
 
 /// Programs with more steps than this run as loops, and so do those with a larger tensor. The Jacobian of a relative pose (6 x 12,
-/// 2,114 steps) takes a sixth of the time of its loops, and no longer to compile. clang reaches its limit on the steps of a
-/// constant evaluation earlier.
+/// 2,114 steps) takes a sixth of the time of its loops, and no longer to compile. `lanes` limit the work of the compiler in one
+/// constant evaluation, of which clang allows less: see `straight_estimate`.
 #ifdef __clang__
 inline constexpr int most_straight_steps = 1600;
 inline constexpr std::int64_t most_straight_lanes = 32000;
@@ -124,7 +124,7 @@ struct lane_rule {
 /// Straight-line code of a graph, estimated.
 struct straight_estimate {
   int steps = -1;         // -1: impossible: sizes are unknown or large, or elements are selected by index
-  std::int64_t lanes = 0; // of all steps; the compiler makes and moves each of them
+  std::int64_t lanes = 0; // of all steps, each times the shuffles that it may come through: the compiler's work
 
   constexpr void add(int times, int vectors, int elements) noexcept {
     steps += times * vectors;
@@ -169,7 +169,9 @@ constexpr straight_estimate estimate_straight(graph_view const& g, int vector_by
     case operation_kind::permute:
     case operation_kind::slice:
     case operation_kind::pad:
-    case operation_kind::concatenate: if (elements > 1) all.add(1, vectors, elements); break;
+    case operation_kind::concatenate:
+      if (elements > 1) all.add(1, vectors, elements);
+      break;
     case operation_kind::whole: {
       int const formula = !formulas || n.op->formula_steps == nullptr ? -1 : n.op->formula_steps(g, n);
       if (formula < 0) return {};
@@ -179,14 +181,14 @@ constexpr straight_estimate estimate_straight(graph_view const& g, int vector_by
     default: return {};
     }
   }
+  all.lanes *= 1 + log_of(rule.most);
   return all;
 }
 
 /// True if this graph runs as straight-line code.
 constexpr bool runs_straight(graph_view const& g, int vector_bytes, bool formulas = false) {
   straight_estimate const e = estimate_straight(g, vector_bytes, formulas);
-  int const levels = 1 + log_of(detail::lane_rule(g, vector_bytes).most); // a lane of a wide vector comes through more shuffles
-  return e.steps >= 0 && e.steps <= most_straight_steps && e.lanes * levels <= most_straight_lanes;
+  return e.steps >= 0 && e.steps <= most_straight_steps && e.lanes <= most_straight_lanes;
 }
 
 /// The same of the graph of a stage. It is asked twice: of the graph before simplification, which splits sums of products only

@@ -4,8 +4,7 @@
 
 #include <cotangent/trace/transformations/scan.hpp>
 
-#include <tuple>
-#include <utility>
+#include <cstdint>
 
 // Functions of independent rows.
 
@@ -22,30 +21,34 @@ struct rows_by_loop {
                              AllRows const& all_rows) {
     builder& b = row.b;
     dimension const count = b.dims(row.rows[0]).size[0];
-    std::int64_t at_once = rows_at_once(b.get(), before, b.region);
-    if (count < 2 && at_once != 0) at_once = 1;
-    if (at_once == 0 || (at_once > 1 && count <= 2 * at_once)) return all_rows(out, results);
-    if (count < 0) at_once = 1; // (a name)
-    std::int64_t const blocks = (count + at_once - 1) / at_once;
+    std::int64_t const at_once = rows_at_once(b.get(), before, b.region);
+    auto const lacks_room = [&](array<symbol> const& of, int axes) {
+      for (symbol const t : of)
+        if (b.dims(t).rank + axes > max_rank) return true;
+      return false;
+    };
+    bool const by_row = at_once == 1 || count < 2 /* or a name */ || lacks_room(row.rows, 1) || lacks_room(out, 2);
+    if (at_once == 0 || (!by_row && count <= 2 * at_once)) return all_rows(out, results);
+    dimension const blocks = by_row ? count : (count + at_once - 1) / at_once;
     array<symbol> const whole = row.rows;
     array<symbol> sequences, made;
     for (symbol const x : whole)
-      sequences.push(extend::rows_to_sequence(at_once == 1 ? term{&b, x} : in_blocks({&b, x}, blocks, at_once)).id);
-    term const limit = extend::count_of(extend::iota(b, element::int64, at_once == 1 ? count : blocks), 1u, b.shape(dimensions{}));
+      sequences.push(extend::rows_to_sequence(by_row ? term{&b, x} : in_blocks({&b, x}, blocks, at_once)).id);
+    term const limit = extend::count_of(extend::iota(b, element::int64, blocks), 1u, b.shape(dimensions{}));
     loop_builder loop(b, {.limit = limit.id, .scans = sequences.data(), .scanned = sequences.size()});
     symbol const* const in = loop.open_body_of_rows() + 1;
     {
       builder_scope const outer(b);
       body_scope<X...> const here(b, loop);
-      if (at_once > 1) (void)b.open_block(); // a gradient computes a block again
+      if (!by_row) (void)b.open_block(); // a gradient computes a block again
       for (int k = 0; k < whole.size(); ++k) {
         row.rows[k] = in[k];
-        row.from[k] = at_once == 1 ? in[k] : leaves_of_row::row_of(b, in[k]);
+        row.from[k] = by_row ? in[k] : leaves_of_row::row_of(b, in[k]);
       }
       made = outputs();
-      if (at_once > 1 && b.failed().why == nullptr) {
-        array<symbol> const of = made;
-        all_rows(of, made.data());
+      if (!by_row && b.failed().why == nullptr) {
+        array<symbol> const one = made;
+        all_rows(one, made.data());
       }
       here.finish();
       loop.close_body(nullptr, 0, made.data(), made.size());
@@ -54,8 +57,8 @@ struct rows_by_loop {
     for (int k = 0; k < made.size() && b.failed().why == nullptr; ++k) {
       dimensions const entry = b.dims(loop.stack(k));
       if (entry.rank == max_rank) return b.refuse<refusals::batch_rank>(entry.rank, max_rank - 1, b.place);
-      term const y = extend::sequence_to_rows({&b, loop.stack(k)}, b.shape(with_first(entry, at_once == 1 ? count : blocks)));
-      results[k] = at_once == 1 ? y.id : out_of_blocks(y, count).id;
+      term const y = extend::sequence_to_rows({&b, loop.stack(k)}, b.shape(with_first(entry, blocks)));
+      results[k] = by_row ? y.id : extend::slice(extend::merge_axes(y), 0, 0, count).id;
     }
   }
 
@@ -65,23 +68,10 @@ private:
     dimensions const each = without_first(x.dims());
     dimension const count = x.dims().size[0], more = blocks * rows - count;
     if (more > 0) {
-      term const last = extend::stop_gradient(window_of(x, count - 1, 1));
-      symbol const parts[]{x.id, extend::broadcast_to(last, x.b->shape(with_first(each, more))).id};
-      std::int64_t const axis = 0;
-      x = {x.b, x.b->push(info_of<op::concatenate>(), parts, 2, &axis, 1, x.b->place)};
+      term const last = extend::stop_gradient(extend::slice(x, 0, count - 1, 1));
+      x = joined_along(0, x, extend::broadcast_to(last, x.b->shape(with_first(each, more))));
     }
     return op::reshape::of(x, x.b->shape(with_first(with_first(each, rows), blocks)));
-  }
-  static constexpr term out_of_blocks(term y, dimension count) {
-    dimensions const d = y.dims();
-    term const all = op::reshape::of(y, y.b->shape(with_first(without_first(without_first(d)), d.size[0] * d.size[1])));
-    return window_of(all, 0, count);
-  }
-  static constexpr term window_of(term x, dimension first, dimension count) {
-    if (x.dims().size[0] == count) return x;
-    std::int64_t window[2 * max_rank]{first, 1};
-    for (int k = 1; k < x.rank(); ++k) window[2 * k + 1] = 1;
-    return op::slice::of(x, window, x.b->shape(with_first(without_first(x.dims()), count)));
   }
 };
 
@@ -100,7 +90,7 @@ inline namespace COTANGENT_ABI {
 /// A body with loops or branches runs on blocks of 64 bytes of numbers: 8 doubles, 16 floats. As with `vmap`, a loop goes on as long as
 /// any row of the block does, and all branches that rows select are computed. A gradient stores arguments and results alone, and
 /// computes a block again. Row by row run bodies whose loops have values of more than 9 elements, or operations without a batching
-/// rule, and rows whose number is a name; their gradients record values of all rows.
+/// rule, and rows whose number is a name; so do values that have no room for an axis more. Their gradients record values of all rows.
 ///
 /// Adjoint: of each row; those of expressions that the body uses are added over the rows.
 /// Refuses: what vmap refuses, but for operations without a batching rule.

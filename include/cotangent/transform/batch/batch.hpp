@@ -25,7 +25,7 @@ struct batch_request {
 /// the other, where an operation has no batching rule or uses views. In between, a function with loops or branches: blocks of
 /// rows, one cache line of each number, unless a value of a row has many elements.
 constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here) {
-  bool control = false, dear = false;
+  bool control = false, by_row = false;
   std::int64_t width = 0, most = 0; // bytes of an element; elements of a value in loops and branches
   for (int i = first; i < g.nodes.size(); ++i) {
     node const& n = g.nodes[i];
@@ -34,12 +34,13 @@ constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here
     if (n.op->batch == nullptr && !is_each && !is_control && n.operand_count != 0) return 1;
     if (n.op == info_of<op::loop>() && loop_layout::of(g, n).has_start()) return 1; // of a gradient: rows may differ in their ends
     control = control || is_control;
-    dear = dear || n.op->cost >= 1000; // printing, functions of users: once for each row, in order
+    by_row = by_row || n.op->cost >= 1000; // printing, functions of users: once for each row, in order
     for (int k = 0; k < n.operand_count + n.result_count; ++k) {
       symbol const t = g.ids[n.first + k];
       if (t == none) continue;
       tensor_symbol const& x = g.tensors[t];
       if (x.base != none) return 1;
+      by_row = by_row || g.shapes[x.shape].rank == max_rank; // (no room for an axis of rows)
       if (k < n.operand_count || (n.region == here && !is_control)) continue;
       if (x.depth > 0) {
         bool const handed_on = n.op == info_of<op::case_of>() || (n.op == info_of<op::loop>() && k - n.operand_count < loop_layout::of(g, n).carried);
@@ -55,7 +56,7 @@ constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here
     }
   }
   constexpr std::int64_t line = 64, enough = 9; // (measured: with 3 x 3 matrices faster, with 4 x 4 slower)
-  return !control ? 0 : dear || most > enough || width == 0 ? 1 : line / width;
+  return !control ? 0 : by_row || most > enough || width == 0 ? 1 : line / width;
 }
 
 /// Appends to `b` the outputs for every row: one symbol each in `result`, with an axis of rows in front; `none` if all rows
