@@ -4,6 +4,7 @@
 
 #include <cotangent/run/interpreter/execute/calls.hpp>
 #include <cotangent/run/interpreter/execute/carries.hpp>
+#include <cotangent/run/interpreter/execute/loop_entries.hpp>
 #include <cotangent/run/interpreter/execute/record.hpp>
 
 #include <cstdint>
@@ -14,11 +15,6 @@
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
-
-/// Indices of the bases of addresses.
-namespace base {
-inline constexpr std::int32_t scratch = 0, constants = 1, roots = 2, first_argument = 3;
-}
 
 /// A prepared sub-graph: its steps, and the memory that they need.
 struct region_code {
@@ -50,6 +46,8 @@ struct region_code {
   void run_steps(run_context& c) const noexcept {
     for (step const& s : program.steps) s.run(program, s.which, c);
   }
+  /// True if threaded code is all of it.
+  bool is_one_code() const noexcept { return program.steps.size() == 1 && program.steps[0].run == &run_short; }
   /// True if a run may use the tape.
   bool has_control() const noexcept { return !program.loops.empty() || !program.cases.empty() || !program.sums.empty(); }
 };
@@ -121,81 +119,6 @@ public:
   }
 };
 
-/// The entries of an iteration on the tape: those that the body reads (scans) and writes (stacks). Most are at a fixed
-/// distance from the entries of the previous iteration.
-class loop_entries {
-  loop_sequence const* const scans_;
-  loop_sequence const* const stacks_;
-  std::int64_t const* const scan_steps_;
-  std::int64_t const* const stack_steps_;
-  loop_step const& s_;
-  run_context& c_;
-  char** const scanned_; // the addresses that the body takes
-  char** const stacked_;
-  bool zeros_ready_ = false;
-  std::int64_t steady_ = 0; // the number of further iterations whose entries are at that distance
-
-  char* zeros() noexcept {
-    char* const to = c_.bases[base::scratch] + s_.zeros;
-    if (!zeros_ready_) std::memset(to, 0, static_cast<std::size_t>(s_.zero_bytes));
-    zeros_ready_ = true;
-    return to;
-  }
-
-public:
-  loop_entries(program_data const& p, loop_step const& s, run_context& c, char** scanned, char** stacked) noexcept
-      : scans_(p.sequences.data() + s.scans.first), stacks_(p.sequences.data() + s.stacks.first),
-        scan_steps_(p.entry_steps.data() + s.scans.first), stack_steps_(p.entry_steps.data() + s.stacks.first), s_(s), c_(c),
-        scanned_(scanned), stacked_(stacked) {}
-
-  /// Creates the sequences that the loop writes; false on failure.
-  bool make(std::int64_t expected, std::int64_t first) noexcept {
-    bool made = true;
-    for (int k = 0; k < s_.stacks.count; ++k) {
-      tape_sequence* const q = c_.record->make(stacks_[k].bytes, expected, first);
-      set_sequence(c_.at(stacks_[k].at), q);
-      made = made && q != nullptr;
-    }
-    return made;
-  }
-  /// The address of an entry of the next iteration; null if it has no memory yet.
-  char* ahead(int stack, std::int64_t next) const noexcept {
-    return steady_ > 0 ? stacked_[stack] + stack_steps_[stack] : sequence_at(c_.at(stacks_[stack].at))->room(next);
-  }
-  /// Moves to iteration i; false if the tape cannot grow.
-  bool move_to(std::int64_t i) noexcept {
-    if (steady_ > 0) {
-      --steady_;
-      for (int k = 0; k < s_.scans.count; ++k) scanned_[k] += scan_steps_[k];
-      for (int k = 0; k < s_.stacks.count; ++k) stacked_[k] += stack_steps_[k];
-      return true;
-    }
-    steady_ = INT64_MAX;
-    auto const follow = [&](tape_sequence const& q, std::int64_t most) {
-      std::int64_t const n = q.neighbors(i, s_.reverse);
-      steady_ = n < steady_ ? n : steady_;
-      steady_ = most < steady_ ? most : steady_;
-    };
-    for (int k = 0; k < s_.scans.count; ++k) {
-      tape_sequence const* const from = sequence_at(c_.at(scans_[k].at));
-      char* const entry = from == nullptr ? nullptr : from->at(i);
-      scanned_[k] = entry == nullptr ? zeros() : entry;
-      if (entry == nullptr) steady_ = 0;
-      else follow(*from, s_.reverse ? INT64_MAX : from->end() - 1 - i);
-    }
-    for (int k = 0; k < s_.stacks.count; ++k) {
-      tape_sequence& to = *sequence_at(c_.at(stacks_[k].at));
-      if ((stacked_[k] = c_.record->entry(to, i)) == nullptr) return false;
-      follow(to, INT64_MAX);
-    }
-    return true;
-  }
-  /// Sets the ends of the sequences after iteration i, the last one.
-  void end_at(std::int64_t i) const noexcept {
-    for (int k = 0; k < s_.stacks.count; ++k) sequence_at(c_.at(stacks_[k].at))->reach(i);
-  }
-};
-
 inline void run_loop(program_data const& p, std::int32_t which, run_context& c) {
   loop_step const& s = p.loops[which];
   records_apart const place(c, s.place);
@@ -234,7 +157,10 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
     region_runs run_body(body, to_body - base::first_argument, c, s.keeps);
     std::optional<region_runs> run_condition;
     if (s.condition >= 0) run_condition.emplace(c.codes[s.condition], to_condition - base::first_argument, c);
-    for (; done < rounds && has_room; ++done, *count += s.reverse ? -1 : 1) {
+    std::int64_t const direction = s.reverse ? -1 : 1;
+    std::optional<steady_iterations> steady;
+    if (s.condition < 0 && body.is_one_code() && rounds > 2) steady.emplace(p, s, entries, to_body, from_body);
+    for (; done < rounds && has_room; ++done, *count += direction) {
       if (s.condition >= 0 && !(done == 0 && s.runs_first)) {
         for (int k = 0; k < s.carried; ++k) to_condition[1 + k] = to_body[1 + k];
         run_condition->run();
@@ -243,10 +169,11 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
       has_room = entries.move_to(*count);
       if (!has_room) break;
       carries.turn();
-      carries.record(entries, from_body + s.carried, *count + (s.reverse ? -1 : 1), done + 1 < rounds);
+      carries.record(entries, from_body + s.carried, *count + direction, done + 1 < rounds);
       carries.hand_on();
       run_body.run();
       for (int k = 0; k < s.carried; ++k) to_body[1 + k] = from_body[k];
+      if (steady) done += steady->run(body.program, entries, rounds - done - 1, c);
     }
   }
   if (!has_room) c.state = status::out_of_memory;
@@ -332,6 +259,26 @@ inline void run_sequence_sum(program_data const& p, std::int32_t which, run_cont
   set_sequence(c.at(s.to), sum_of_sequences(c, s, sequence_at(c.at(s.left)), sequence_at(c.at(s.right)), s.depth));
 }
 
+/// Visits entries first <= i < end in stretches without gaps: the first of them, their number, and the address of the first
+/// one (null: not written).
+template <class Visit> void each_stretch(tape_sequence const* q, std::int64_t first, std::int64_t end, Visit visit) {
+  for (std::int64_t i = first, n = 0; i < end; i += n) {
+    char* const at = q == nullptr ? nullptr : q->at(i);
+    n = q == nullptr ? end - i : 1;
+    if (at != nullptr) {
+      std::int64_t const left = q->end() - i, together = 1 + q->neighbors(i, false);
+      n = together < left ? together : left;
+      n = n < end - i ? n : end - i;
+    }
+    visit(i, n, at);
+  }
+}
+/// Copies `count` values of that many bytes, at these distances.
+inline void copy_entries(char* to, std::int64_t to_step, char const* from, std::int64_t from_step, std::int64_t bytes, std::int64_t count) noexcept {
+  if (to_step == bytes && from_step == bytes) return static_cast<void>(std::memcpy(to, from, static_cast<std::size_t>(count * bytes)));
+  for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * to_step, from + k * from_step, static_cast<std::size_t>(bytes));
+}
+
 /// The rows of a tensor as a sequence.
 inline void run_rows_to_sequence(program_data const& p, std::int32_t which, run_context& c) {
   sequence_step const& s = p.sums[which];
@@ -339,9 +286,10 @@ inline void run_rows_to_sequence(program_data const& p, std::int32_t which, run_
   std::int64_t const bytes = s.count * static_cast<std::int64_t>(size_of(s.type));
   char const* const from = c.at(s.left);
   tape_sequence* const to = c.record->make(bytes, s.rows);
-  for (std::int64_t k = 0; to != nullptr && k < s.rows; ++k)
-    if (char* const row = c.record->entry(*to, k); row != nullptr)
-      std::memcpy(row, from + k * bytes, static_cast<std::size_t>(bytes));
+  if (to != nullptr && s.rows > 0 && c.record->entry(*to, 0) != nullptr) { // (all entries are in the first chunk)
+    to->reach(s.rows - 1);
+    copy_entries(to->at(0), to->entry_bytes, from, bytes, bytes, s.rows);
+  }
   if (c.record->failed()) c.state = status::out_of_memory;
   set_sequence(c.at(s.to), to);
 }
@@ -350,11 +298,10 @@ inline void run_sequence_to_rows(program_data const& p, std::int32_t which, run_
   std::int64_t const bytes = s.count * static_cast<std::int64_t>(size_of(s.type));
   tape_sequence const* const from = sequence_at(c.at(s.left));
   char* const to = c.at(s.to);
-  for (std::int64_t k = 0; k < s.rows; ++k) {
-    char const* const row = from == nullptr ? nullptr : from->at(k);
-    if (row == nullptr) std::memset(to + k * bytes, 0, static_cast<std::size_t>(bytes));
-    else std::memcpy(to + k * bytes, row, static_cast<std::size_t>(bytes));
-  }
+  each_stretch(from, 0, s.rows, [&](std::int64_t first, std::int64_t count, char const* at) {
+    if (at == nullptr) std::memset(to + first * bytes, 0, static_cast<std::size_t>(count * bytes));
+    else copy_entries(to + first * bytes, bytes, at, from->entry_bytes, bytes, count);
+  });
 }
 
 } // namespace COTANGENT_ABI

@@ -353,7 +353,9 @@ struct program_data {
   array<segment> segments;
   array<tile_group> groups;
   array<kernels::short_step> shorts;
-  array<kernels::short_step> kept; // of the body of a loop: loads loop-invariant values, before the first iteration
+  // Of the body of a loop: loads loop-invariant values, before the first iteration; and its iterations with carried values in
+  // slots, which are loaded and stored before and after them.
+  array<kernels::short_step> kept, enter, steady, leave;
   array<short_group> short_groups;
   array<row_spread> spreads;
   array<nest_sum> nest_sums;

@@ -30,7 +30,7 @@ public:
       : lives(from), b_(from), p_(from.plan), nodes_(from, t, program), regions_(regions) {
     tile_units<Build> units(from, program);
     tile_emit tiles(units);
-    short_emit shorts(units, values_kept(from));
+    short_emit shorts(units, inputs_of_body(from));
     for (at_ = 0; at_ < p_.order.size(); ++at_) {
       std::int32_t const s = p_.order[at_];
       if (p_.steps[s].first_unit < 0) continue; // merged into another step
@@ -46,6 +46,7 @@ public:
       } else emit(s);
       if (lives.released[at_] >= 0) push(&run_release, lives.released[at_]);
     }
+    if (program.steps.size() == 1 && program.steps[0].run == &run_short) shorts.emit_steady(from.sources);
     kept_bytes = shorts.finish_kept();
     if (tiles.scratch_bytes < shorts.frame_bytes) tiles.scratch_bytes = shorts.frame_bytes;
     tiles.place_segments();
@@ -68,13 +69,12 @@ private:
   Regions& regions_;
   std::int32_t at_ = 0; // the position of the current step
 
-  /// The inputs of a body that are equal in all iterations; none for other regions.
-  static kept_inputs values_kept(Build const& b) {
+  static body_inputs inputs_of_body(Build const& b) {
     std::int32_t const owner = b.region == 0 ? none : b.g.regions[b.region].owner;
     if (owner == none || b.g.nodes[owner].op != Regions::control::loop()) return {};
     loop_layout const l = loop_layout::of(b.g, b.g.nodes[owner]);
     if (l.body != b.region) return {};
-    return {true, l.capture(0), l.capture(0) + l.captured};
+    return {true, l.carried, 1 + l.carried + l.captured};
   }
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }

@@ -4,8 +4,8 @@
 
 #include <cotangent/run/interpreter/execute/regions.hpp>
 #include <cotangent/run/interpreter/prepare/arrange.hpp>
+#include <cotangent/run/interpreter/prepare/short_writer.hpp>
 
-#include <bit>
 #include <cstdint>
 
 // The steps that are one kernel call each: reductions, matrix products, copies, rows, functions of whole tensors.
@@ -18,26 +18,6 @@ inline namespace COTANGENT_ABI {
 struct placed {
   strided v;
   address at;
-};
-
-/// Threaded code by 1, 2, 4, 8 and 16 bytes.
-struct short_moves {
-  kernels::short_kernel by[5];
-
-  kernels::short_kernel of(std::int64_t bytes) const { return by[std::countr_zero(static_cast<std::uint64_t>(bytes))]; }
-
-  /// To the register of the last result, and from it.
-  static short_moves loads_only() {
-    return {{&kernels::short_load<1, false>, &kernels::short_load<2, false>, &kernels::short_load<4, false>,
-             &kernels::short_load<8, false>, &kernels::short_load<16, false>}};
-  }
-  static short_moves saves_last() {
-    return {{&kernels::short_store_last<1>, &kernels::short_store_last<2>, &kernels::short_store_last<4>,
-             &kernels::short_store_last<8>, &kernels::short_store_last<16>}};
-  }
-  static std::int64_t piece_of(std::int64_t bytes) {
-    return bytes >= kernels::short_bytes ? kernels::short_bytes : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
-  }
 };
 
 /// Emits such steps. `Graph` has the graph `g`, its `kernels`, and `size` and `attribute` with numbers for extents.

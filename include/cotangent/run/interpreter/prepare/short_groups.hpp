@@ -2,7 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_PREPARE_SHORT_GROUPS_HPP
 #define COTANGENT_RUN_INTERPRETER_PREPARE_SHORT_GROUPS_HPP
 
-#include <cotangent/run/interpreter/prepare/node_steps.hpp>
+#include <cotangent/run/interpreter/prepare/short_writer.hpp>
 #include <cotangent/run/interpreter/prepare/tile_units.hpp>
 
 #include <cstdint>
@@ -28,17 +28,18 @@ template <class Build> bool runs_in_slots(Build const& b, std::int32_t s) {
   return count <= kernels::short_bytes / largest * (units <= few_units ? 4 : 2);
 }
 
-/// The inputs of a region that have the same values whenever it runs, if it runs more than once.
-struct kept_inputs {
+/// The inputs of the body of a loop: after the number of the iteration come carried values, then values that are equal in
+/// all iterations, up to `end`.
+struct body_inputs {
   bool repeats = false;
-  int first = 0, end = 0;
+  int carried = 0, end = 0;
 };
 
 template <class Build> class short_emit {
 public:
   std::int64_t frame_bytes = 0; // of all groups, which run in the same scratch memory
 
-  short_emit(tile_units<Build>& units, kept_inputs const& kept) : t_(units), inputs_(kept) {}
+  short_emit(tile_units<Build>& units, body_inputs const& body) : t_(units), inputs_(body) {}
 
   /// Emits the collected step: runs of threaded code and calls of kernels, then reductions.
   short_group emit() {
@@ -47,13 +48,7 @@ public:
     short_group g;
     g.count = count_;
     g.work.first = t_.program.work.size();
-    open_ = last_ = none;
-    top_ = 0;
-    free_.clear();
-    steps_ = 0;
-    std::int64_t const passes = (count_ - 1) / lanes_ + 1;
-    outer_slots_.resize(static_cast<int>(passes) * t_.outers.size());
-    stores_.clear();
+    begin();
     t_.results.resize(t_.units.size());
     for (int u = 0; u < t_.units.size(); ++u) // reductions read whole packs
       if (t_.units[u].sum >= 0) {
@@ -63,33 +58,62 @@ public:
       }
     std::int32_t const states = top_;
     top_ += static_cast<std::int32_t>(64 * t_.lines_of_state * t_.count_sums());
-    for (std::int64_t p = 0; p < passes; ++p)
-      for (int k = 0; k < t_.outers.size(); ++k) {
-        strided const& v = t_.outers[k].v;
-        if (is_kept(v)) outer_slot(p, k) = kept_slot(v, p * lanes_);
-        else load(outer_slot(p, k) = take(), v, p * lanes_);
-      }
-    for (std::int64_t p = 0; p < passes; ++p) {
-      slots_.assign(t_.units.size(), none);
-      for (int u = 0; u < t_.units.size(); ++u) emit_unit(p, u);
-    }
+    emit_units();
     for (stored const& s : stores_) store(s);
     emit_drains();
-    close();
+    to_.close();
     g.work.count = t_.program.work.size() - g.work.first;
     t_.emit_sums(states, g.sums);
     if (frame_bytes < top_) frame_bytes = top_;
     return g;
   }
 
+  /// Emits the step once more, if it is all of a body: carried values then stay in slots from one iteration to the next one.
+  /// `next`: the sources of the body's outputs.
+  void emit_steady(array<output_source> const& next) {
+    if (!find_carries(next)) return carries_.clear();
+    program_data& p = t_.program;
+    begin();
+    to_.into(p.enter, [&] {
+      for (carried_slots const& c : carries_)
+        for (std::int64_t pass = 0; pass < passes_; ++pass) load(c.slot(pass), c.v, pass * lanes_);
+    });
+    to_.into(p.steady, [&] {
+      for (int k = inputs_.carried; k < next.size(); ++k)
+        if (next[k].is == output_source::input) store(carries_[next[k].which - 1], k);
+      emit_units();
+      for (stored const& s : stores_) {
+        int const k = t_.p.roots[t_.units[s.unit].root].which;
+        if (k >= inputs_.carried) store(s);
+        for (carried_slots const& c : carries_)
+          if (std::int32_t const to = c.slot(s.first / lanes_); c.next == k && to != s.slot) {
+            to_.push(kernels::short_step::move(moves::loads().of(kernels::short_bytes), to, base::scratch, s.slot));
+            to_.last = to;
+          }
+      }
+    });
+    to_.into(p.leave, [&] {
+      for (int k = 0; k < carries_.size(); ++k)
+        if (next[k].is == output_source::made) store(carries_[k], k);
+    });
+    if (frame_bytes < top_) frame_bytes = top_;
+    bool fits = true;
+    for (array<kernels::short_step>* const code : {&p.enter, &p.steady, &p.leave}) {
+      code->push({&kernels::short_end});
+      fits = fits && code->size() <= most_steps;
+    }
+    if (!fits) p.steady.clear();
+  }
+
   /// Ends the code that loads kept values; returns the bytes of their slots.
   std::int64_t finish_kept() {
-    if (!kept_.empty()) t_.program.kept.push({&kernels::short_end});
+    if (!t_.program.kept.empty()) t_.program.kept.push({&kernels::short_end});
     return whole_lines(kept_.size() * std::int64_t{kernels::short_bytes});
   }
 
 private:
   static constexpr int most_steps = kernels::most_short_steps;
+  using moves = short_moves;
 
   /// Elements of a unit's result that are stored at the end: those of one pass.
   struct stored {
@@ -105,15 +129,23 @@ private:
     bool operator==(kept_value const&) const = default;
   };
 
+  /// A carried value in kept slots.
+  struct carried_slots {
+    strided v;
+    std::int32_t first = 0;
+    std::int32_t last = none; // the last unit that reads it
+    std::int32_t next = none; // the output that is its next value; none: it stays as it is
+
+    std::int32_t slot(std::int64_t pass) const { return first - static_cast<std::int32_t>(pass) * kernels::short_bytes; }
+  };
+
   tile_units<Build>& t_;
-  kept_inputs const inputs_;
+  short_writer to_{t_.program};
+  body_inputs const inputs_;
   array<kept_value> kept_;
-  bool keeps_ = false; // steps load a kept value
-  std::int64_t count_ = 0, lanes_ = 1;
-  std::int32_t open_ = none; // the work that steps are added to
-  std::int32_t last_ = none; // the slot of the last result, if it is in the register
+  array<carried_slots> carries_;             // while steady code is emitted
+  std::int64_t count_ = 0, lanes_ = 1, passes_ = 1;
   std::int32_t top_ = 0;     // the end of the frame
-  int steps_ = 0;            // of the open work
   array<std::int32_t> free_, slots_; // slots_: by unit, of the current pass
   array<std::int32_t> outer_slots_;
   array<stored> stores_;
@@ -123,48 +155,91 @@ private:
   }
   std::int64_t in_pass(std::int64_t first) const { return count_ - first < lanes_ ? count_ - first : lanes_; }
 
+  void begin() {
+    to_.begin();
+    top_ = 0;
+    free_.clear();
+    passes_ = (count_ - 1) / lanes_ + 1;
+    outer_slots_.resize(static_cast<int>(passes_) * t_.outers.size());
+    stores_.clear();
+  }
+  /// Loads the operands of all units, then computes these.
+  void emit_units() {
+    for (std::int64_t p = 0; p < passes_; ++p)
+      for (int k = 0; k < t_.outers.size(); ++k) {
+        strided const& v = t_.outers[k].v;
+        if (carried_slots const* const c = carried(v); c != nullptr) outer_slot(p, k) = c->slot(p);
+        else if (is_kept(v)) outer_slot(p, k) = kept_slot(v, p * lanes_);
+        else load(outer_slot(p, k) = take(), v, p * lanes_);
+      }
+    for (std::int64_t p = 0; p < passes_; ++p) {
+      slots_.assign(t_.units.size(), none);
+      for (int u = 0; u < t_.units.size(); ++u) emit_unit(p, u);
+    }
+  }
+
+  // ---- steady code
+
+  carried_slots const* carried(strided const& v) const {
+    for (carried_slots const& c : carries_)
+      if (c.v.root == v.root) return &c;
+    return nullptr;
+  }
+  /// The slots of all carried values; false if some of them, or some result, cannot stay in slots.
+  bool find_carries(array<output_source> const& next) {
+    plan_data const& p = t_.p;
+    for (int k = 0; k < inputs_.carried; ++k) {
+      carried_slots c;
+      for (int r = 0; r < p.roots.size(); ++r)
+        if (p.roots[r].kind == home::input && p.roots[r].which == 1 + k) c.v.root = r;
+      if (c.v.root < 0 || p.roots[c.v.root].elements != count_) return false;
+      c.v.type = t_.b.g.tensors[t_.b.g.input(1 + k, t_.b.region)].type;
+      c.v.rank = 1;
+      c.v.size[0] = count_;
+      c.v.stride[0] = 1;
+      if (next[k].is == output_source::input && next[k].which != 1 + k) return false;
+      if (next[k].is != output_source::input) c.next = next[k].is == output_source::made ? k : next[k].which;
+      carries_.push(c);
+    }
+    for (int k = inputs_.carried; k < next.size(); ++k)
+      if (next[k].is == output_source::output || (next[k].is == output_source::input && next[k].which > inputs_.carried)) return false;
+    for (auto const& o : t_.outers)
+      for (carried_slots& c : carries_)
+        if (c.v.root == o.v.root) {
+          if (!o.v.contiguous() || o.v.offset != 0 || o.v.count() != count_) return false;
+          c.last = c.last < o.last ? o.last : c.last;
+        }
+    int made = 0; // outputs that no unit computes are copied after the step
+    for (output_source const& from : next) made += from.is == output_source::made ? 1 : 0;
+    for (int u = 0; u < t_.units.size(); ++u) {
+      memory_root const& r = p.roots[t_.units[u].root];
+      if (t_.units[u].drain >= 0 || (r.outside && r.kind != home::output)) return false;
+      made -= r.kind == home::output ? 1 : 0;
+    }
+    if (made != 0) return false;
+    for (carried_slots& c : carries_) {
+      c.first = -kernels::short_bytes * (kept_.size() + 1);
+      for (std::int64_t pass = 0; pass < passes_; ++pass) kept_.push({c.v, pass * lanes_, -1, lanes_});
+    }
+    return true;
+  }
+  /// The slot for the result of unit u: that of a carried value which no later unit reads, if it is its next value.
+  std::int32_t result_slot(std::int64_t pass, int u) {
+    memory_root const& r = t_.p.roots[t_.units[u].root];
+    for (carried_slots const& c : carries_)
+      if (r.kind == home::output && c.next == r.which && c.last <= u) return c.slot(pass);
+    return take();
+  }
+  void store(carried_slots const& c, int output) {
+    address const to{base::first_argument + t_.b.g.input_count(t_.b.region) + output, 0};
+    for (std::int64_t pass = 0; pass < passes_; ++pass) store(c.slot(pass), pass * lanes_, static_cast<std::int64_t>(size_of(c.v.type)), to);
+  }
+
   std::int32_t take(int bytes = kernels::short_bytes) {
     if (bytes == kernels::short_bytes && !free_.empty()) return free_.pop();
     std::int32_t const at = top_;
     top_ += bytes;
     return at;
-  }
-
-  /// Ends the open work if it has the most steps. The register of the last result does not survive that.
-  void make_room() {
-    if (open_ != none && steps_ + 1 >= most_steps) close();
-    if (open_ != none) return;
-    tile_work w;
-    w.first = t_.program.shorts.size();
-    open_ = t_.program.work.push(w);
-    steps_ = 0;
-  }
-  void push(kernels::short_step const& s) {
-    if (keeps_) return static_cast<void>(t_.program.kept.push(s));
-    make_room();
-    t_.program.shorts.push(s);
-    ++steps_;
-  }
-  void close() {
-    if (open_ != none) t_.program.shorts.push({&kernels::short_end});
-    open_ = last_ = none;
-  }
-
-  using moves = short_moves;
-  static moves loads() {
-    return {{&kernels::short_load<1>, &kernels::short_load<2>, &kernels::short_load<4>, &kernels::short_load<8>, &kernels::short_load<16>}};
-  }
-  static moves inserts() {
-    return {{&kernels::short_insert<1>, &kernels::short_insert<2>, &kernels::short_insert<4>, &kernels::short_insert<8>, nullptr}};
-  }
-  static moves spreads() {
-    return {{&kernels::short_spread<1>, &kernels::short_spread<2>, &kernels::short_spread<4>, &kernels::short_spread<8>, nullptr}};
-  }
-  static moves saves() {
-    return {{&kernels::short_store<1>, &kernels::short_store<2>, &kernels::short_store<4>, &kernels::short_store<8>, &kernels::short_store<16>}};
-  }
-  static moves sets() {
-    return {{&kernels::short_set<1>, &kernels::short_set<2>, &kernels::short_set<4>, &kernels::short_set<8>, nullptr}};
   }
 
   /// Visits elements first, ..., first + n - 1 of a view in pieces of consecutive elements: with the offset in the
@@ -176,14 +251,14 @@ private:
       return;
     }
     for (std::int64_t at = 0, bytes = 0; at < n * size; at += bytes)
-      visit(static_cast<std::int32_t>(at), first * size + at, bytes = short_moves::piece_of(n * size - at));
+      visit(static_cast<std::int32_t>(at), first * size + at, bytes = moves::piece_of(n * size - at));
   }
 
   bool is_kept(strided const& v) const {
     memory_root const& r = t_.p.roots[t_.p.whole(v.root)];
     return inputs_.repeats && t_.program.kept.size() + 32 < most_steps &&
            (r.kind == home::constant || r.kind == home::positions ||
-            (r.kind == home::input && r.which >= inputs_.first && r.which < inputs_.end));
+            (r.kind == home::input && r.which > inputs_.carried && r.which < inputs_.end));
   }
   std::int32_t kept_slot(strided const& v, std::int64_t first) {
     kept_value const wanted{v, first, count_, lanes_};
@@ -192,11 +267,7 @@ private:
     std::int32_t const slot = -kernels::short_bytes * (k + 1);
     if (k < kept_.size()) return slot;
     kept_.push(wanted);
-    std::int32_t const before = last_;
-    keeps_ = true;
-    load(slot, v, first);
-    keeps_ = false;
-    last_ = before;
+    to_.into(t_.program.kept, [&] { load(slot, v, first); });
     return slot;
   }
 
@@ -208,22 +279,22 @@ private:
         std::int64_t const at = v.offset + v.position(first + i < count_ ? first + i : first);
         std::int64_t bits = 0;
         write(v.type, &bits, 0, is_floating(v.type) ? scalar{v.type, static_cast<double>(at), 0} : scalar{v.type, 0, at});
-        push(kernels::short_step::move(sets().of(size), slot + static_cast<std::int32_t>(i * size), 0, bits));
+        to_.push(kernels::short_step::move(moves::sets().of(size), slot + static_cast<std::int32_t>(i * size), 0, bits));
       }
       return;
     }
     address const a = address_of(t_.b, v);
     auto const add = [&](kernels::short_kernel run, std::int32_t at, std::int64_t offset) {
-      push(kernels::short_step::move(run, slot + at, a.base, a.offset + offset));
+      to_.push(kernels::short_step::move(run, slot + at, a.base, a.offset + offset));
     };
-    if (r.kind == home::constant) add(loads().of(kernels::short_bytes), 0, 0);
-    else if (v.uniform() && count_ > 1) return add(spreads().of(size), 0, 0);
+    if (r.kind == home::constant) add(moves::loads().of(kernels::short_bytes), 0, 0);
+    else if (v.uniform() && count_ > 1) return add(moves::spreads().of(size), 0, 0);
     else
       pieces(v, first, in_pass(first), [&](std::int32_t at, std::int64_t offset, std::int64_t bytes) {
-        add((at == 0 ? loads() : inserts()).of(bytes), at, offset);
-        last_ = none;
+        add((at == 0 ? moves::loads() : moves::inserts()).of(bytes), at, offset);
+        to_.last = none;
       });
-    if (r.kind == home::constant || in_pass(first) == 1) last_ = slot;
+    if (r.kind == home::constant || in_pass(first) == 1) to_.last = slot;
   }
 
   bool is_kept(unit const& u) const { return t_.p.roots[u.root].outside || u.drain >= 0 || u.sum >= 0; }
@@ -240,22 +311,22 @@ private:
     kernel_set const* const k = n.op == t_.b.kernels.convert ? nullptr : t_.b.kernels.find(n.op);
     bool const mask = t_.type_of(at) == element::boolean;
     if (k != nullptr && k->shorts[0][static_cast<int>(type)] != nullptr) {
-      make_room();
+      to_.make_room();
       auto const after = [&](int operand) { return k->shorts[1 + operand][static_cast<int>(type)]; };
-      if (at.count > 1 && n.op->commutative && slot[1] == last_ && after(1) == nullptr) {
+      if (at.count > 1 && n.op->commutative && slot[1] == to_.last && after(1) == nullptr) {
         slot[1] = slot[0];
-        slot[0] = last_;
+        slot[0] = to_.last;
       }
       kernels::short_kernel run = after(kernels::no_operand);
-      for (int j = 0; j < at.count && last_ != none; ++j)
-        if (slot[j] == last_ && after(j) != nullptr) run = after(j);
+      for (int j = 0; j < at.count && to_.last != none; ++j)
+        if (slot[j] == to_.last && after(j) != nullptr) run = after(j);
       release(pass, u);
-      std::int32_t const to = slots_[u] = take();
-      push({run, to, slot[2], slot[0], slot[1]});
-      if (!mask) last_ = to;
-      else if (last_ == to) last_ = none;
+      std::int32_t const to = slots_[u] = result_slot(pass, u);
+      to_.push({run, to, slot[2], slot[0], slot[1]});
+      if (!mask) to_.last = to;
+      else if (to_.last == to) to_.last = none;
     } else {
-      close();
+      to_.close();
       tile_work w;
       w.run = t_.kernel_of(u, w);
       w.arity = static_cast<std::int16_t>(at.count);
@@ -290,13 +361,16 @@ private:
     if (u.sum >= 0) store(s, {t_.results[s.unit].base, t_.results[s.unit].offset});
   }
   void store(stored const& s, address const& to) {
-    auto const size = static_cast<std::int64_t>(size_of(t_.type_of(t_.units[s.unit])));
-    for (std::int64_t at = 0, all = in_pass(s.first) * size, bytes = 0; at < all; at += bytes) {
-      bytes = short_moves::piece_of(all - at);
-      make_room();
-      bool const at_hand = at == 0 && s.slot == last_;
-      push(kernels::short_step::move((at_hand ? short_moves::saves_last() : saves()).of(bytes), s.slot + static_cast<std::int32_t>(at), to.base,
-                                     to.offset + s.first * size + at));
+    store(s.slot, s.first, static_cast<std::int64_t>(size_of(t_.type_of(t_.units[s.unit]))), to);
+  }
+  /// Stores the elements of a slot, from `first` on.
+  void store(std::int32_t slot, std::int64_t first, std::int64_t size, address const& to) {
+    for (std::int64_t at = 0, all = in_pass(first) * size, bytes = 0; at < all; at += bytes) {
+      bytes = moves::piece_of(all - at);
+      to_.make_room();
+      bool const at_hand = at == 0 && slot == to_.last;
+      to_.push(kernels::short_step::move((at_hand ? moves::saves_last() : moves::saves()).of(bytes), slot + static_cast<std::int32_t>(at), to.base,
+                                     to.offset + first * size + at));
     }
   }
 
@@ -318,22 +392,10 @@ private:
       address const a = address_of(t_.b, d.to);
       auto const size = static_cast<std::int64_t>(size_of(d.to.type));
       for (std::int64_t i = 0, n = in_pass(s.first); i < n; ++i)
-        push(kernels::short_step::move(d.turn > 0 ? adds(d.to.type) : saves().of(size),
+        to_.push(kernels::short_step::move(d.turn > 0 ? moves::adds(d.to.type) : moves::saves().of(size),
                                        s.slot + static_cast<std::int32_t>(i * size), a.base,
                                        a.offset + d.to.position(s.first + i) * size));
     }
-  }
-  static kernels::short_kernel adds(element e) {
-    switch (e) {
-    case element::float32: return &kernels::short_add<float>;
-    case element::float64: return &kernels::short_add<double>;
-    case element::int32: return &kernels::short_add<std::int32_t>;
-    case element::int64: return &kernels::short_add<std::int64_t>;
-    case element::boolean:
-    case element::float16:
-    case element::bfloat16: break; // there is no addition of these
-    }
-    return nullptr;
   }
 };
 
