@@ -161,7 +161,7 @@ public:
       else possible_ = possible_ && (h.from > s.carried || h.from == 1 + carry); // captured, or unchanged
     }
   }
-  /// Runs what is possible of the iterations that are `left` after the current one; returns their number.
+  /// Runs iterations after the current one, of which `left` are wanted, as long as addresses move so; returns their number.
   std::int64_t run(program_data const& body, loop_entries& entries, std::int64_t left, run_context& c) const noexcept {
     std::int64_t all = entries.steady() < left ? entries.steady() : left;
     if (ahead_) --all;

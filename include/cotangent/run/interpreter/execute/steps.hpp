@@ -353,8 +353,7 @@ struct program_data {
   array<segment> segments;
   array<tile_group> groups;
   array<kernels::short_step> shorts;
-  // Of the body of a loop: loads loop-invariant values, before the first iteration; and its iterations with carried values in
-  // slots, which are loaded and stored before and after them.
+  // Of the body of a loop: loads of loop-invariant values; iterations with carried values in slots, their loads and stores.
   array<kernels::short_step> kept, enter, steady, leave;
   array<short_group> short_groups;
   array<row_spread> spreads;

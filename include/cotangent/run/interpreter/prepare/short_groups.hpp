@@ -242,18 +242,6 @@ private:
     return at;
   }
 
-  /// Visits elements first, ..., first + n - 1 of a view in pieces of consecutive elements: with the offset in the
-  /// slot, the offset in memory, and the bytes of each piece.
-  template <class Visit> void pieces(strided const& v, std::int64_t first, std::int64_t n, Visit visit) const {
-    auto const size = static_cast<std::int64_t>(size_of(v.type));
-    if (!v.contiguous()) {
-      for (std::int64_t i = 0; i < n; ++i) visit(static_cast<std::int32_t>(i * size), v.position(first + i) * size, size);
-      return;
-    }
-    for (std::int64_t at = 0, bytes = 0; at < n * size; at += bytes)
-      visit(static_cast<std::int32_t>(at), first * size + at, bytes = moves::piece_of(n * size - at));
-  }
-
   bool is_kept(strided const& v) const {
     memory_root const& r = t_.p.roots[t_.p.whole(v.root)];
     return inputs_.repeats && t_.program.kept.size() + 32 < most_steps &&
@@ -290,7 +278,7 @@ private:
     if (r.kind == home::constant) add(moves::loads().of(kernels::short_bytes), 0, 0);
     else if (v.uniform() && count_ > 1) return add(moves::spreads().of(size), 0, 0);
     else
-      pieces(v, first, in_pass(first), [&](std::int32_t at, std::int64_t offset, std::int64_t bytes) {
+      moves::each_piece(v, first, in_pass(first), [&](std::int32_t at, std::int64_t offset, std::int64_t bytes) {
         add((at == 0 ? moves::loads() : moves::inserts()).of(bytes), at, offset);
         to_.last = none;
       });

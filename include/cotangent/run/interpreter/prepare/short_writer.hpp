@@ -59,9 +59,20 @@ struct short_moves {
   static std::int64_t piece_of(std::int64_t bytes) {
     return bytes >= kernels::short_bytes ? kernels::short_bytes : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
   }
+  /// Visits elements first, ..., first + n - 1 of a view in pieces of consecutive elements: with the offset in the
+  /// slot, the offset in memory, and the bytes of each piece.
+  template <class Visit> static void each_piece(strided const& v, std::int64_t first, std::int64_t n, Visit visit) {
+    auto const size = static_cast<std::int64_t>(size_of(v.type));
+    if (!v.contiguous()) {
+      for (std::int64_t i = 0; i < n; ++i) visit(static_cast<std::int32_t>(i * size), v.position(first + i) * size, size);
+      return;
+    }
+    for (std::int64_t at = 0, bytes = 0; at < n * size; at += bytes)
+      visit(static_cast<std::int32_t>(at), first * size + at, bytes = piece_of(n * size - at));
+  }
 };
 
-/// Adds steps to works of a program, each of which has at most so many steps; or to a list.
+/// Adds steps to works of a program, each with at most `most_short_steps`; or to a list.
 class short_writer {
 public:
   std::int32_t last = none; // the slot of the last result, if it is in the register
