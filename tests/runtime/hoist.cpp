@@ -3,6 +3,7 @@
 
 #include <cotangent/dynamic.hpp>
 #include <cotangent/graph/verify.hpp>
+#include <cotangent/linalg.hpp>
 
 #include "catch.hpp"
 
@@ -238,3 +239,42 @@ TEST_CASE("a deep loop-invariant chain is hoisted without deep recursion", "[sim
 }
 
 } // namespace
+
+TEST_CASE("A loop that may run zero times keeps what may report an error, and what is computed from it", "[simplify][control]") {
+  auto const run = [](auto body, std::int64_t times) {
+    ct::dynamic::graph g;
+    auto const m = g.input<double>("m", {2, 2});
+    auto const i = g.input<std::int64_t>("i"), n = g.input<std::int64_t>("n");
+    auto const y = ct::for_loop(n, [&](auto, auto s) { return 0.5 * s + body(m, i); }, expr<double>(1.0));
+    auto const dm = g.gradient({y}, {m}).front();
+    auto p = g.compile({y, dm});
+    std::vector<double> const values{-1, 0, 0, 0};
+    p.bind(m, values);
+    p.bind(i, std::int64_t{7});
+    p.bind(n, times);
+    p.run();
+    return p.value(y)();
+  };
+  auto const factor = [](auto m, auto) { return ct::sum(ct::cholesky(m)); };
+  auto const system = [](auto m, auto) { return ct::sum(ct::solve(m, m)); };
+  auto const read = [](auto m, auto i) { return ct::sum(ct::sin(m(i))); };
+  auto const quotient = [](auto m, auto i) { return ct::sum(m) * ct::convert<double>(7 / (i - 7) + i * 2); };
+  CHECK(run(factor, 0) == 1);
+  CHECK(run(system, 0) == 1);
+  CHECK(run(read, 0) == 1);
+  CHECK(run(quotient, 0) == 1);
+  CHECK_THROWS_AS(run(factor, 1), ct::numeric_error);
+  CHECK_THROWS_AS(run(system, 1), ct::numeric_error);
+  CHECK_THROWS(run(read, 1));
+}
+
+TEST_CASE("A loop that surely runs computes a loop-invariant system once", "[simplify][control]") {
+  for (bool const surely : {false, true}) {
+    ct::dynamic::graph g;
+    auto const m = g.input<double>("m", {4, 4}), b = g.input<double>("b", {4});
+    auto const n = g.input<std::int64_t>("n");
+    auto const loop = [&](auto times) { return ct::for_loop(times, [&](auto, auto s) { return 0.5 * s + ct::solve(m, b); }, b); };
+    ct::graph const s = simple(g, {surely ? loop(10) : loop(n)});
+    CHECK(count_of<ct::op::lu_solve>(s) == (surely ? count{1, 0} : count{0, 1}));
+  }
+}

@@ -3,9 +3,12 @@
 
 #include <cotangent/cotangent.hpp>
 #include <cotangent/dynamic.hpp>
+#include <cotangent/linalg.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 // A side that ct::select does not choose leaks no NaN into a derivative, however far its pole is from the select.
@@ -38,6 +41,21 @@ template <class F> void gradient_is(F f, vector3 const& wanted) {
     near(p.value(dx)(k), wanted(k));
   }
 }
+
+// A branch in a branch, of rows that take different ones.
+inline constexpr auto in_a_branch = [](auto k, auto i, auto c) {
+  auto const m = ct::select(c < k, c, k);
+  return ct::cond(i < 1,
+                  [&](auto) {
+                    return ct::cond(m > 0.0, [&](auto s) { return ct::sqrt(s); }, [&](auto) { return c; })(m);
+                  },
+                  [&](auto) { return c; })(k);
+};
+inline constexpr auto total_of_branches = [](auto x, auto i, auto c) { return ct::sum(ct::square(ct::vmap<0, 0, ct::unmapped>(in_a_branch)(x, i, c))); };
+inline constexpr auto slopes_of_branches = [](auto x, auto i, auto c) {
+  auto const [dx, dc] = ct::grad<0, 2>(total_of_branches)(x, i, c);
+  return ct::sum(dx) + dc;
+};
 
 } // namespace
 
@@ -153,4 +171,54 @@ TEST_CASE("cotangents of both sides of one select meet in one select") {
   int sums = 0;
   for (int k = 0; k < program::graph.node_count; ++k) sums += program::graph.nodes[k].op == ct::info_of<ct::op::add>() ? 1 : 0;
   CHECK(sums == 0);
+}
+
+TEST_CASE("A row of vmap that does not take a branch leaks no NaN to values that all rows share") {
+  auto const leaks_nothing = [](auto f) {
+    ct::dynamic::graph g;
+    auto const z = g.input<double>("z", {2}), w = g.input<double>("w", {2});
+    auto const n = g.input<std::int64_t>("n", {2});
+    auto const total = [&](auto rows, auto counts, auto shared, auto vector) {
+      auto const row = [&](auto x, auto count) {
+        return ct::cond(x > 0.0, [&](auto y) { return f(y, count, shared, vector); }, [](auto y) { return y; })(x);
+      };
+      return ct::sum(ct::square(ct::vmap(row)(rows, counts)));
+    };
+    auto const gradient = ct::grad<2, 3>(total)(z, n, w(0), w);
+    auto const alone = ct::grad<2, 3>([&](auto x, auto count, auto shared, auto vector) {
+      return ct::square(f(x, count, shared, vector));
+    })(z(1), n(1), w(0), w);
+    auto const curvature = ct::hessian<3>(total)(z, n, w(0), w), of_one = ct::hessian<3>([&](auto x, auto count, auto shared, auto vector) {
+      return ct::square(f(x, count, shared, vector));
+    })(z(1), n(1), w(0), w);
+    auto p = g.compile({std::get<0>(gradient), std::get<1>(gradient), curvature, std::get<0>(alone), std::get<1>(alone), of_one});
+    std::vector<double> const rows{-0.5, 0.2}, factors{0.4, 0.9};
+    std::vector<std::int64_t> const counts{3, 2};
+    p.bind(z, rows);
+    p.bind(w, factors);
+    p.bind(n, counts);
+    p.run();
+    near(p.value(std::get<0>(gradient))(), p.value(std::get<0>(alone))());
+    for (int k = 0; k < 2; ++k) {
+      near(p.value(std::get<1>(gradient))(k), p.value(std::get<1>(alone))(k));
+      for (int j = 0; j < 2; ++j) near(p.value(curvature)(k, j) / 64, p.value(of_one)(k, j) / 64);
+    }
+  };
+  leaks_nothing([](auto x, auto, auto w, auto) { return ct::pow(x, w); });
+  leaks_nothing([](auto x, auto n, auto w, auto) { return ct::for_loop(n, [&](auto, auto s) { return ct::pow(x, w) * s; }, x); });
+  leaks_nothing([](auto x, auto n, auto w, auto) {
+    auto const q = ct::pow(x, w); // its cotangent leaves the loop
+    return ct::for_loop(n, [&](auto, auto s) { return q * s; }, x);
+  });
+  leaks_nothing([](auto x, auto, auto w, auto) { return ct::for_loop(3, [&](auto, auto s) { return ct::pow(x, w) * s; }, x); });
+  leaks_nothing([](auto x, auto, auto, auto v) { return ct::sum(ct::matmul(ct::outer(v, v), ct::log(x * v))); });
+  leaks_nothing([](auto x, auto, auto, auto v) { return ct::sum(ct::solve(ct::outer(v, v) + ct::eye<2>(), ct::log(x * v))); });
+  leaks_nothing([](auto x, auto, auto, auto v) { return ct::sum(ct::reverse(ct::log(x * v)) * v); });
+}
+
+TEST_CASE("Second derivatives in reverse mode keep the masks of branches in branches") {
+  auto const [dx, dc] = ct::grad<0, 2>(slopes_of_branches)(ct::tensor<double, 2>{-0.7, 0.9}, ct::tensor<std::int64_t, 2>{0, 3}, -0.4);
+  near(dx(0), 0);
+  near(dx(1), 0);
+  near(dc, 4);
 }

@@ -98,7 +98,10 @@ constexpr symbol masked_by(builder& b, masked_cotangent const& m, symbol value) 
 
 /// The masks of a cotangent, outermost first, and the value under them.
 class cotangent_masks {
+public:
   static constexpr int most = 8; // those further in stay part of the value
+
+private:
   masked_cotangent all_[most];
   int count_ = 0;
   symbol value_, whole_;
@@ -119,21 +122,31 @@ public:
   }
 };
 
-/// The sum of two cotangents that both have a mask, under that mask or under both masks; otherwise `none`.
+/// Where a cotangent under these masks is kept; absent if there is no mask.
+constexpr term kept_by(builder& b, masked_cotangent m) {
+  term all;
+  for (int k = 0; m && k < cotangent_masks::most; ++k, m = cotangent_mask(b, m.value)) {
+    term const one = m.on_false ? !term{&b, m.condition} : term{&b, m.condition};
+    all = all.present() ? all && one : one;
+  }
+  return all;
+}
+
+/// The sum of two cotangents that both have masks, under these; otherwise `none`.
 constexpr symbol masked_sum(builder& b, symbol x, symbol y) {
-  masked_cotangent p = select_mask(b.get(), x), q = select_mask(b.get(), y);
-  if (!p && !q) return none;
-  if (!p) p = cotangent_mask(b, x);
-  if (!q) q = cotangent_mask(b, y);
+  masked_cotangent const p = cotangent_mask(b, x), q = p ? cotangent_mask(b, y) : masked_cotangent{};
   if (!p || !q) return none;
   if (p.condition != q.condition) {
-    auto const keeps = [&](masked_cotangent const& m) { return m.on_false ? !term{&b, m.condition} : term{&b, m.condition}; };
     term const sum = push(info_of<op::add>(), {term{&b, x}, term{&b, y}});
-    return push(info_of<op::select>(), {keeps(p) || keeps(q), sum, extend::constant_like(sum, 0)}).id;
+    return push(info_of<op::select>(), {kept_by(b, p) || kept_by(b, q), sum, extend::constant_like(sum, 0)}).id;
   }
-  if (p.on_false == q.on_false) return masked_by(b, p, push(info_of<op::add>(), {term{&b, p.value}, term{&b, q.value}}).id);
-  masked_cotangent const& first = p.on_false ? q : p;
-  return push(info_of<op::select>(), {term{&b, p.condition}, term{&b, first.value}, term{&b, p.on_false ? p.value : q.value}}).id;
+  if (p.on_false == q.on_false) {
+    symbol const inside = masked_sum(b, p.value, q.value);
+    return masked_by(b, p, inside != none ? inside : push(info_of<op::add>(), {term{&b, p.value}, term{&b, q.value}}).id);
+  }
+  term const c{&b, p.condition};
+  term const on_true{&b, p.on_false ? q.value : p.value}, on_false{&b, p.on_false ? p.value : q.value};
+  return push(info_of<op::select>(), {c, on_true, on_false}).id;
 }
 
 } // namespace cotangent::detail

@@ -88,7 +88,7 @@ private:
     } else operands_.push(outer_.plain(limit));
     for (int k = 1; k < old_.capture(0); ++k) {
       carried_rows_.push(body.varies(input(k)));
-      operands_.push(carried_rows_.back() ? outer_.every(operand(k)) : outer_.plain(operand(k)));
+      operands_.push(carried_rows_.back() ? outer_.guarded(outer_.every(operand(k))) : outer_.plain(operand(k)));
     }
     if (by_row_) { // carried: the rows that have not ended; the number of iterations of each
       now_.carried += 2;
@@ -96,7 +96,7 @@ private:
       operands_.push(each_row(scalar(element::int64, 0)));
     }
     for (int k = old_.capture(0); k < old_.scan(0); ++k)
-      operands_.push(from[k] ? outer_.rows(operand(k)) : outer_.plain(operand(k)));
+      operands_.push(from[k] ? outer_.guarded(outer_.rows(operand(k))) : outer_.plain(operand(k)));
     if (old_.has_start() && from[old_.start()]) start_ = outer_.rows(operand(old_.start()));
     for (symbol const t : {limit_, start_, by_row_ ? none : outer_.active})
       if (t != none) {
@@ -172,7 +172,7 @@ private:
       symbol const y = carried_rows_[k] ? body.every(output(k)) : body.plain(output(k));
       if (by_row_ && b_.tensor(y).depth > 0) body.refuse(at_, n_.where); // (a sequence that the loop hands on)
       if (b_.failed().why != nullptr) return;
-      outputs.push(by_row_ ? select_rows(b_, going, y, inputs[old_.init(k)]) : y);
+      outputs.push(by_row_ ? select_rows(b_, going, y, inputs[old_.init(k)]) : carried_rows_[k] ? body.guarded(y) : y);
     }
     if (by_row_) {
       outputs.push(goes_on_); // (a loop in reverse begins with the rows of the largest limit)
@@ -181,7 +181,8 @@ private:
     for (int k = old_.carried; k < old_.output_count() && b_.failed().why == nullptr; ++k) {
       symbol const y = body.varies(output(k)) ? body.every(output(k)) : body.plain(output(k));
       bool const shorter = by_row_ && b_.tensor(y).depth == 0 && !is_record(result(old_.stack(k - old_.carried)));
-      outputs.push(shorter ? select_rows(b_, going, y, extend::constant_like(term{&b_, y}, 0).id) : y);
+      outputs.push(shorter ? select_rows(b_, going, y, extend::constant_like(term{&b_, y}, 0).id)
+                           : body.varies(output(k)) ? body.guarded(y) : y);
     }
   }
   /// True if only loops read a sequence: those that have the same iterations. Otherwise rows that have ended give zeros.

@@ -103,6 +103,15 @@ public:
     term const x{&b_, y};
     return extend::select(rows_like({&b_, active}, x.shape_id()), x, extend::stop_gradient(x)).id;
   }
+  /// An operand of an operation that is not elementwise, where a mask of its cotangents ends (see transform/masked.hpp): 0 in rows
+  /// that are not active, whose cotangents are 0.
+  constexpr symbol without_others(symbol y) const {
+    if (active == none || y == none || !is_floating(b_.tensor(y).type) || b_.tensor(y).depth != 0) return y;
+    node const* const p = b_.producer(y);
+    if (p == nullptr || p->op->kind != operation_kind::elementwise) return y;
+    term const x{&b_, y}, some = rows_like({&b_, active}, x.shape_id());
+    return p->op == info_of<op::select>() && id(p->first) == some.id ? y : extend::select(some, x, extend::constant_like(x, 0)).id;
+  }
   /// The same indices, and 0 for rows that are not active: those report no index out of range.
   constexpr symbol in_range(symbol indices) const {
     if (active == none || indices == none) return indices;
@@ -188,6 +197,10 @@ private:
     symbol const old = n.result_count == 0 ? none : id(n.first + n.operand_count);
     if (n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add)
       for (int k = 1; k < n.operand_count; k += 2) batched[k] = in_range(batched[k]);
+    bool const masks_end = n.op->kind != operation_kind::elementwise && n.op->kind != operation_kind::identity &&
+                           n.op->kind != operation_kind::broadcast && n.op != info_of<op::sum>();
+    for (int k = 0; k < n.operand_count && masks_end; ++k) // (of a system: the right side)
+      if (n.op->regular == nullptr || (k > 0 && k + 1 == n.operand_count)) batched[k] = without_others(batched[k]);
     if (n.operand_count != 0) batched[0] = regular(*n.op, batched[0], true);
     if (copies_) n = copied(n);
     if (!by_row || !any) return; // (`every` repeats what must have rows without need)

@@ -224,8 +224,10 @@ private:
     for (int k = 0; k < at.scanned; ++k) scans.push(get(x[at.scan(k)], depth()));
     loop_builder loop(b_, {inits.data(), inits.size(), x[0] == none ? none : get(x[0], depth()), at.flags,
                            scans.data(), at.scanned, at.has_start() ? get(x[at.start()], depth()) : none, at.tape_limit});
+    bool const counted = x[0] != none && made_by(x[0]) == info_of<op::constant>() && constant_of(x[0]) > 0 && !at.has_start(),
+               surely_runs = counted && (at.condition == none || (at.flags & loop_layout::runs_first) != 0);
     auto const enter = [&](std::int32_t region, symbol const* in) {
-      open(&loop, true);
+      open(&loop, true, surely_runs);
       set_number(g_.input(0, region), fresh(in[0]));
       for (int k = 0; k < carried.size(); ++k) set_number(g_.input(at.init(carried[k]), region), fresh(in[1 + k]));
       for (int k = 0; k < at.captured; ++k) set_number(g_.input(at.capture(k), region), x[at.capture(k)]);

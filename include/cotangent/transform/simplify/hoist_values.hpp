@@ -27,6 +27,7 @@ protected:
     std::int32_t serial = 0;          // no two frames have the same
     control_builder* maker = nullptr; // of the loop or branch; null: the graph itself
     bool is_loop = false;
+    bool surely_runs = false; // at least once
   };
   array<frame> frames_; // by depth
 
@@ -41,7 +42,8 @@ private:
     std::int32_t chain = 0;    // length of the chain of operations that are rematerialized with it
     std::int32_t where = none; // among `places_`
     bool light = false;        // computed again rather than passed on
-    bool leaves_loops = false; // worth it, and safe if the loop runs zero times
+    bool leaves_loops = false; // worth a tensor outside
+    bool stays = false;        // in loops that may run zero times: see `least_depth`
     bool repeated = false;     // may be run again in a copy
   };
   struct place {
@@ -67,8 +69,8 @@ protected:
   }
 
   constexpr int depth() const { return frames_.size() - 1; }
-  constexpr void open(control_builder* maker, bool is_loop) {
-    frames_.push({b_.region, serials_++, maker, is_loop});
+  constexpr void open(control_builder* maker, bool is_loop, bool surely_runs = false) {
+    frames_.push({b_.region, serials_++, maker, is_loop, surely_runs});
   }
   constexpr void close() {
     (void)frames_.pop();
@@ -146,8 +148,10 @@ protected:
     std::int32_t const p = values_[v].where == none ? none : place_up_to(v, depth);
     if (p != none && (places_[p].depth == depth || !values_[v].light)) return passed(v, places_[p], depth);
     int at = depth;
-    if (!values_[v].light && values_[v].leaves_loops)
-      while (at > values_[v].depth && frames_[at].is_loop) --at;
+    if (!values_[v].light && values_[v].leaves_loops && frames_[at].is_loop)
+      for (int const last = values_[v].depth, least = least_depth(v, depth);
+           at > last && frames_[at].is_loop && (at > least || frames_[at].surely_runs);)
+        --at;
     symbol const y = make(v, at);
     return at == depth ? y : passed(v, places_[place_up_to(v, at)], depth);
   }
@@ -158,6 +162,20 @@ protected:
 private:
   static constexpr int most_chain = 32;
 
+  /// The least depth at which a value that is read at this depth can be computed, without an error that a loop of zero
+  /// iterations would not report.
+  constexpr int least_depth(std::int32_t v, int depth) {
+    value const at = values_[v];
+    if (!at.stays) return at.depth;
+    if (std::int32_t const p = at.where == none ? none : place_up_to(v, depth); p != none) return places_[p].depth;
+    if (may_report(g_.nodes[at.node])) return depth;
+    int least = at.depth;
+    for (int k = 0; k < g_.nodes[at.node].operand_count; ++k) {
+      int const one = least_depth(operands_[at.first + k], depth);
+      if (least < one) least = one;
+    }
+    return least;
+  }
   constexpr void repeat(std::int32_t v) {
     if (values_[v].repeated) return;
     values_[v].repeated = true;
@@ -215,23 +233,38 @@ private:
     case operation_kind::reshape:
     case operation_kind::permute:
     case operation_kind::slice: v.light = true; break;
-    case operation_kind::elementwise: v.leaves_loops = is_total(n) && (scalar || n.op->cost > cheap); break;
+    case operation_kind::elementwise: v.leaves_loops = scalar || n.op->cost > cheap; break;
+    default: v.leaves_loops = true; break;
+    }
+    v.stays = may_report(n);
+    for (int k = 0; k < n.operand_count; ++k) {
+      value const& x = values_[operands_[first + k]];
+      if (v.depth < x.depth) v.depth = x.depth;
+      v.stays = v.stays || x.stays;
+      if (!x.leaves_loops && x.node != none && v.chain <= x.chain) v.chain = x.chain + 1;
+    }
+    // a long chain of cheap work is worth a tensor
+    if (v.chain >= most_chain && n.op->kind == operation_kind::elementwise) v.leaves_loops = true;
+    return v;
+  }
+  /// Whether a node may report an error, or divide integers by 0. (What looks something up says where an index is out of range.)
+  constexpr bool may_report(node const& n) const {
+    switch (n.op->kind) {
+    case operation_kind::constant:
+    case operation_kind::size:
+    case operation_kind::iota:
+    case operation_kind::broadcast:
+    case operation_kind::reshape:
+    case operation_kind::permute:
+    case operation_kind::slice:
     case operation_kind::reduction:
     case operation_kind::arg_reduction:
     case operation_kind::concatenate:
     case operation_kind::pad:
-    case operation_kind::matmul: v.leaves_loops = true; break;
-    default: break; // what looks something up says where an index is out of range, so it stays
+    case operation_kind::matmul: return false;
+    case operation_kind::elementwise: return !is_total(n);
+    default: return true;
     }
-    for (int k = 0; k < n.operand_count; ++k) {
-      value const& x = values_[operands_[first + k]];
-      if (v.depth < x.depth) v.depth = x.depth;
-      if (!x.leaves_loops && x.node != none && v.chain <= x.chain) v.chain = x.chain + 1;
-    }
-    // a long chain of cheap work is worth a tensor
-    if (v.chain >= most_chain && n.op->kind == operation_kind::elementwise && is_total(n))
-      v.leaves_loops = true;
-    return v;
   }
   /// Whether an elementwise operation has a value for all operands: integers cannot be divided by 0.
   constexpr bool is_total(node const& n) const {
