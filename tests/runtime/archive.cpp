@@ -398,3 +398,14 @@ TEST_CASE("a graph that calls a C++ function is not saved") {
   auto const y = ct::external({2}, [](auto, auto) {}, [](auto, auto, auto, auto) {})(x);
   CHECK(begins(said([&] { (void)ct::archive::bytes_of(g, {}, {{"y", y}}); }), "a graph must not call functions of this process"));
 }
+
+TEST_CASE("a graph that prints is loaded again, and prints", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2});
+  auto const y = ct::sum(ct::print(x * x, "squares"));
+  std::vector<double> const data{1, 2};
+  auto c = ct::archive::load_bytes(ct::archive::bytes_of(g, {{x, data}}, {{"y", y}}));
+  auto p = c.graph.compile({c.find("y")}, c.binds());
+  p.run();
+  CHECK(double(p.value(c.find<double>("y"))) == 5);
+}

@@ -70,3 +70,12 @@ TEST_CASE("steps and tolerances can be chosen") {
   CHECK(!c);
   CHECK(c.step == 1e-2);
 }
+
+TEST_CASE("Half precision has steps and tolerances of its own") {
+  auto const cube = [](auto x) { return ct::sum(x * x * x); };
+  CHECK(ct::check_gradient(cube, ct::tensor<ct::float16, 3>{1, 2, 3}));
+  CHECK(ct::check_gradient(cube, ct::tensor<ct::bfloat16, 3>{1, 2, 3}));
+  CHECK(ct::check_gradient({.step = 1e-6}, cube, ct::tensor<ct::float16, 3>{1, 2, 3})); // at least what changes an element
+  auto const grows = [](auto x) { return ct::sum(ct::exp(x) * x); };
+  CHECK(ct::check_gradient({.step = 0.25, .tolerance = 0.2}, grows, ct::tensor<ct::bfloat16, 2>{1, 1.5}));
+}

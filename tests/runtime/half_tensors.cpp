@@ -193,4 +193,15 @@ TEST_CASE("gradients are attached to all floating elements, and not to integers 
   CHECK(!attaches(std::int64_t()));
 }
 
+TEST_CASE("braces hold halves and numbers of other types") {
+  ct::float16 const h(1.5f);
+  ct::tensor<ct::float16, 2> const same{h, h}, mixed{h, 2};
+  ct::tensor<ct::bfloat16, 2> const other{h, 2.0};
+  ct::tensor<float, 2> const wide{h, h};
+  CHECK(float(same(1)) == 1.5f);
+  CHECK(float(mixed(0)) == 1.5f);
+  CHECK(float(other(0)) == 1.5f);
+  CHECK(wide(1) == 1.5f);
+}
+
 } // namespace

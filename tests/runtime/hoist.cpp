@@ -240,7 +240,7 @@ TEST_CASE("a deep loop-invariant chain is hoisted without deep recursion", "[sim
 
 } // namespace
 
-TEST_CASE("A loop that may run zero times keeps what may report an error, and what is computed from it", "[simplify][control]") {
+TEST_CASE("A loop that may run zero times keeps operations that may report an error, and values computed from these", "[simplify][control]") {
   auto const run = [](auto body, std::int64_t times) {
     ct::dynamic::graph g;
     auto const m = g.input<double>("m", {2, 2});

@@ -80,4 +80,18 @@ TEST_CASE("a linear map of a loop returns its tangent") {
   CHECK(map(0.0) == 0);
 }
 
+template <class Half> void check_half() {
+  ct::tensor<Half, 3> const x{1, 2, 3}, dx{1, 1, 2};
+  ct::tensor<float, 3> const w{3, 2, 1}, dw{1, 0, 1};
+  auto const square = [](auto a) { return ct::sum(a * a); };
+  CHECK(float(ct::linearize(square)(x).second(dx)) == 18);
+  CHECK(float(ct::linearize([](auto a) { return a * a; })(Half(3)).second(Half(1))) == 6);
+  auto const map = ct::linearize<0, 1>([](auto a, auto b) { return ct::sum(a * b); })(x, w).second;
+  CHECK(float(map(dx, dw)) == 11);
+}
+TEST_CASE("tangents of half precision are those of arguments of half precision") {
+  check_half<ct::float16>();
+  check_half<ct::bfloat16>();
+}
+
 } // namespace linearized

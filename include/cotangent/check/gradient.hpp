@@ -21,7 +21,8 @@ COTANGENT_HEADER_BEGIN
 namespace cotangent {
 
 /// Options of a gradient check. Zero selects a default by the coarsest element type among the arguments: a
-/// step of 6e-6 for double and 5e-3 for float, relative to elements above 1; tolerances of 1e-6 and 5e-3.
+/// step of 6e-6 for double, 5e-3 for float, 1/32 for float16 and 1/8 for bfloat16, relative to elements above 1; tolerances of
+/// 1e-6, 5e-3, 0.02 and 0.1. Along a direction they are 1e-10, 1e-3, 0.01 and 0.05, or the given one if that is larger.
 struct check_options {
   double step = 0;
   double tolerance = 0;
@@ -110,14 +111,37 @@ template <class... A> struct differentiable_positions {
   using type = typename of<std::index_sequence_for<A...>>::type;
 };
 
-template <class A> consteval bool find_float() {
+/// The coarsest elements of a tree: the spacing of its numbers at 1; 0 for integers.
+template <class A> consteval double spacing_of() {
   if constexpr (is_inner<A>)
     return []<class... Part>(parts<Part...>) {
-      return (false || ... || find_float<Part>());
+      double most = 0;
+      for (double const one : {0., spacing_of<Part>()...})
+        if (most < one) most = one;
+      return most;
     }(typename parts_of<A>::type{});
-  else return std::is_same_v<typename memory_traits<A>::element, float>;
+  else {
+    using T = typename memory_traits<A>::element;
+    return std::is_same_v<T, float>      ? 0x1p-23
+           : std::is_same_v<T, float16>  ? 0x1p-10
+           : std::is_same_v<T, bfloat16> ? 0x1p-7
+           : std::is_same_v<T, double>   ? 0x1p-52
+                                         : 0;
+  }
 }
-template <class A> inline constexpr bool holds_float = find_float<A>();
+/// The defaults of a check: those of its options, and the tolerance along a direction.
+struct check_limits {
+  double step, tolerance, along;
+};
+template <class... A> consteval check_limits limits_for() {
+  double most = 0;
+  for (double const one : {0., spacing_of<A>()...})
+    if (most < one) most = one;
+  if (most > 0x1p-9) return {0x1p-3, 0.1, 0.05}; // bfloat16
+  if (most > 0x1p-20) return {0x1p-5, 0.02, 0.01};
+  if (most > 0x1p-40) return {5e-3, 5e-3, 1e-3};
+  return {6e-6, 1e-6, 1e-10};
+}
 
 /// A mutable copy of an argument. (Anonymous sizes get a name, since directions must have the sizes of
 /// arguments.)
@@ -176,6 +200,7 @@ inline void compare(gradient_check& c, double gradient, double expected, double 
   bool const bad = !number || !(error <= tolerance);
   if (c.passed ? !bad && error <= c.worst : !bad || error <= c.worst) return;
   c.passed = !bad;
+  if (bad) c.tolerance = tolerance;
   c.worst = error;
   c.argument = argument;
   c.element = element;
@@ -187,10 +212,10 @@ template <class F, int... I, class... Args>
 // copies, to be stepped
 gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&&... args) {
   using weighed = weighed_function<F>;
-  constexpr bool coarse = (holds_float<Args> || ...);
+  constexpr check_limits limits = limits_for<std::remove_cvref_t<Args>...>();
   gradient_check c;
-  c.step = o.step != 0 ? o.step : coarse ? 5e-3 : 6e-6;
-  c.tolerance = o.tolerance != 0 ? o.tolerance : coarse ? 5e-3 : 1e-6;
+  c.step = o.step != 0 ? o.step : limits.step;
+  c.tolerance = o.tolerance != 0 ? o.tolerance : limits.tolerance;
   gradient_function<weighed, true, I...> const backward{};
   compiled_function<weighed> const forward{};
   auto const both = backward(static_cast<Args const&>(args)...);
@@ -209,8 +234,8 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&
     for_each_element(x, [&](auto& element) {
       using T = std::remove_reference_t<decltype(element)>;
       T const before = element;
-      double const h =
-          c.step * (magnitude(static_cast<double>(before)) > 1 ? magnitude(static_cast<double>(before)) : 1);
+      double const least = 4 * spacing_of<T>(), step = c.step > least ? c.step : least, // (elements must differ)
+          h = step * (magnitude(static_cast<double>(before)) > 1 ? magnitude(static_cast<double>(before)) : 1);
       T const above = static_cast<T>(static_cast<double>(before) + h),
               below = static_cast<T>(static_cast<double>(before) - h);
       element = above;
@@ -245,7 +270,7 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&
      ...);
     auto const pushed =
         jvp_function<weighed, I...>{}(static_cast<Args const&>(args)..., std::get<K>(directions)...);
-    compare(c, along, static_cast<double>(pushed.second), value, coarse ? 1e-3 : 1e-10, -1, -1);
+    compare(c, along, static_cast<double>(pushed.second), value, o.tolerance > limits.along ? o.tolerance : limits.along, -1, -1);
   }(std::make_index_sequence<sizeof...(I)>{});
   return c;
 }

@@ -98,18 +98,18 @@ public:
 
   // Elements in braces. If the first extent has a name, its size is the number of values.
   template <class... Value>
-    requires(is_static_ && rank_ > 0 && sizeof...(Value) != 0 && (std::is_arithmetic_v<Value> && ...))
+    requires(is_static_ && rank_ > 0 && sizeof...(Value) != 0 && ((std::is_arithmetic_v<Value> || detail::is_half_type<Value>) && ...))
   constexpr explicit(sizeof...(Value) == 1) tensor(Value... value) : storage_(uninitialized, layout_.size()) {
     constexpr cotangent::extent count = cotangent::extent::of(sizeof...(Value));
     if constexpr (rank_ != 1)
       refusals::brace_depth::report<cotangent::extent::of(1), cotangent::extent::of(rank_)>();
     else if constexpr (count != detail::layout<Extents...>::extents.extents[0])
       refusals::brace_count::report<count, detail::layout<Extents...>::extents.extents[0]>();
-    else if constexpr (!detail::is_floating_type<Element> && (std::is_floating_point_v<Value> || ...))
+    else if constexpr (!detail::is_floating_type<Element> && (detail::is_floating_type<Value> || ...))
       (refuse_value<Value>(), ...);
     else {
       Element* to = storage_.data();
-      ((*to++ = static_cast<Element>(value)), ...);
+      ((*to++ = static_cast<Element>(static_cast<detail::arithmetic_type<Value>>(value))), ...);
     }
   }
 

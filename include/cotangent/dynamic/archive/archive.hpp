@@ -16,6 +16,7 @@ COTANGENT_HEADER_BEGIN
 #  include <cotangent/run/convolution.hpp>
 #  include <cotangent/run/linear_systems.hpp>
 #  include <cotangent/run/pooling.hpp>
+#  include <cotangent/trace/expressions/print.hpp>
 
 #  include <filesystem>
 #  include <map>
@@ -308,7 +309,7 @@ inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::bindin
 }
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
   cotangent::detail::archived::operation_names known;
-  known.add(own).add(detail::all_operations{}).add(operations<op::custom, op::placeholder>{});
+  known.add(own).add(detail::all_operations{}).add(operations<op::custom, op::placeholder, op::print>{});
   contents c = dynamic::detail::archive_access::read(bytes, known);
   auto& kernels = dynamic::detail::graph_access::state(c.graph).kernels;
   kernels.add(own);

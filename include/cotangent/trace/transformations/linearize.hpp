@@ -58,7 +58,8 @@ template <class F, int... I, class... Args> struct linear_stages<F, std::integer
   using results = result_tree<typename stages<linear_forward<F, I...>, Args...>::trace_of::returned>;
   using value_type = value_tree<results>;
   using gradients = value_type;
-  using expressions = typename packed<expr_tree<argument_at<I, Args...>, first_leaf<I, Args...>>...>::type;
+  // tangents have the elements of arguments: half precision where these have it
+  using expressions = typename packed<gradient_tree<argument_at<I, Args...>, first_leaf<I, Args...>>...>::type;
 
   template <class Ranges> struct joint_from;
   template <int... FirstAndCount> struct joint_from<std::integer_sequence<int, FirstAndCount...>> {
