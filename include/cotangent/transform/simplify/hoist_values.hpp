@@ -225,17 +225,9 @@ private:
     v.first = first;
     v.repeated = n.flags.repeated;
     bool const scalar = g_.shape(y).rank == 0;
-    switch (n.op->kind) {
-    case operation_kind::constant:
-    case operation_kind::size:
-    case operation_kind::iota:
-    case operation_kind::broadcast:
-    case operation_kind::reshape:
-    case operation_kind::permute:
-    case operation_kind::slice: v.light = true; break;
-    case operation_kind::elementwise: v.leaves_loops = scalar || n.op->cost > cheap; break;
-    default: v.leaves_loops = true; break;
-    }
+    v.light = is_light(n.op->kind);
+    v.leaves_loops = !v.light && n.op->kind != operation_kind::identity &&
+                     (n.op->kind != operation_kind::elementwise || scalar || n.op->cost > cheap);
     v.stays = may_report(n);
     for (int k = 0; k < n.operand_count; ++k) {
       value const& x = values_[operands_[first + k]];
@@ -247,23 +239,21 @@ private:
     if (v.chain >= most_chain && n.op->kind == operation_kind::elementwise) v.leaves_loops = true;
     return v;
   }
+  static constexpr bool is_light(operation_kind k) {
+    using enum operation_kind;
+    return k == constant || k == size || k == iota || k == broadcast || k == reshape || k == permute || k == slice;
+  }
   /// Whether a node may report an error, or divide integers by 0. (What looks something up says where an index is out of range.)
   constexpr bool may_report(node const& n) const {
     switch (n.op->kind) {
-    case operation_kind::constant:
-    case operation_kind::size:
-    case operation_kind::iota:
-    case operation_kind::broadcast:
-    case operation_kind::reshape:
-    case operation_kind::permute:
-    case operation_kind::slice:
     case operation_kind::reduction:
     case operation_kind::arg_reduction:
     case operation_kind::concatenate:
     case operation_kind::pad:
-    case operation_kind::matmul: return false;
+    case operation_kind::matmul:
+    case operation_kind::identity: return false;
     case operation_kind::elementwise: return !is_total(n);
-    default: return true;
+    default: return !is_light(n.op->kind);
     }
   }
   /// Whether an elementwise operation has a value for all operands: integers cannot be divided by 0.
