@@ -109,8 +109,9 @@ public:
     if (active == none || y == none || !is_floating(b_.tensor(y).type) || b_.tensor(y).depth != 0) return y;
     node const* const p = b_.producer(y);
     if (p == nullptr || p->op->kind != operation_kind::elementwise) return y;
+    symbol const condition = p->op == info_of<op::select>() ? id(p->first) : none; // (read before nodes are appended)
     term const x{&b_, y}, some = rows_like({&b_, active}, x.shape_id());
-    return p->op == info_of<op::select>() && id(p->first) == some.id ? y : extend::select(some, x, extend::constant_like(x, 0)).id;
+    return condition == some.id ? y : extend::select(some, x, extend::constant_like(x, 0)).id;
   }
   /// The same indices, and 0 for rows that are not active: those report no index out of range.
   constexpr symbol in_range(symbol indices) const {
