@@ -227,7 +227,7 @@ private:
     bool const counted = x[0] != none && made_by(x[0]) == info_of<op::constant>() && constant_of(x[0]) > 0 && !at.has_start(),
                surely_runs = counted && (at.condition == none || (at.flags & loop_layout::runs_first) != 0);
     auto const enter = [&](std::int32_t region, symbol const* in) {
-      open(&loop, true, surely_runs);
+      open(&loop, true, surely_runs && region == at.body);
       set_number(g_.input(0, region), fresh(in[0]));
       for (int k = 0; k < carried.size(); ++k) set_number(g_.input(at.init(carried[k]), region), fresh(in[1 + k]));
       for (int k = 0; k < at.captured; ++k) set_number(g_.input(at.capture(k), region), x[at.capture(k)]);

@@ -13,11 +13,6 @@
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Indices of the bases of addresses.
-namespace base {
-inline constexpr std::int32_t scratch = 0, constants = 1, roots = 2, first_argument = 3;
-}
-
 /// The entries of an iteration on the tape: those that the body reads (scans) and writes (stacks). Most are at a fixed
 /// distance from the entries of the previous iteration.
 class loop_entries {

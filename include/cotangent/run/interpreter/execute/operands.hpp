@@ -14,6 +14,11 @@ namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
 
+/// Indices of the bases of addresses.
+namespace base {
+inline constexpr std::int32_t scratch = 0, constants = 1, roots = 2, first_argument = 3;
+}
+
 /// An address relative to a base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
 struct address {
   std::int32_t base = 0;
