@@ -231,7 +231,7 @@ private:
     v.stays = may_report(n);
     for (int k = 0; k < n.operand_count; ++k) {
       value const& x = values_[operands_[first + k]];
-      if (v.depth < x.depth) v.depth = x.depth;
+      v.depth = v.depth < x.depth ? x.depth : v.depth;
       v.stays = v.stays || x.stays;
       if (!x.leaves_loops && x.node != none && v.chain <= x.chain) v.chain = x.chain + 1;
     }
@@ -245,24 +245,19 @@ private:
   }
   /// Whether a node may report an error, or divide integers by 0. (What looks something up says where an index is out of range.)
   constexpr bool may_report(node const& n) const {
-    switch (n.op->kind) {
-    case operation_kind::reduction:
-    case operation_kind::arg_reduction:
-    case operation_kind::concatenate:
-    case operation_kind::pad:
-    case operation_kind::matmul:
-    case operation_kind::identity: return false;
-    case operation_kind::elementwise: return !is_total(n);
-    default: return !is_light(n.op->kind);
-    }
+    using enum operation_kind;
+    operation_kind const k = n.op->kind;
+    return k == elementwise ? !is_total(n)
+                            : k != reduction && k != arg_reduction && k != concatenate && k != pad &&
+                                  k != matmul && k != identity && !is_light(k);
   }
   /// Whether an elementwise operation has a value for all operands: integers cannot be divided by 0.
   constexpr bool is_total(node const& n) const {
-    if (n.op->reports != nullptr) return false;
-    return is_floating(g_.tensors[g_.result(n)].type) || n.op == info_of<op::add>() ||
-           n.op == info_of<op::subtract>() || n.op == info_of<op::multiply>() ||
-           n.op == info_of<op::negate>() || n.op == info_of<op::select>() ||
-           g_.tensors[g_.result(n)].type == element::boolean;
+    return n.op->reports == nullptr &&
+           (is_floating(g_.tensors[g_.result(n)].type) || n.op == info_of<op::add>() ||
+            n.op == info_of<op::subtract>() || n.op == info_of<op::multiply>() ||
+            n.op == info_of<op::negate>() || n.op == info_of<op::select>() ||
+            g_.tensors[g_.result(n)].type == element::boolean);
   }
 
   constexpr symbol make(std::int32_t v, int depth) {
