@@ -72,6 +72,27 @@ template <class H> void traced_matrices() {
     for (int k = 0; k < 9; ++k) wrong += transposed(k, i).bits() != w(i, k).bits();
   CHECK(wrong == 0);
 }
+template <class H> inline constexpr auto half_result = [](auto x) { return ct::convert<H>(x * x); };
+template <class H> void cotangents_of_results() {
+  ct::tensor<H, 3> const x{1, 2, 3}, dy{1, 2, 1};
+  auto const [y, pull] = ct::vjp(half_result<H>)(x);
+  auto const [z, dx] = ct::vjp(half_result<H>)(x, dy);
+  CHECK(float(y(2)) == 9);
+  CHECK(float(z(2)) == 9);
+  CHECK(float(pull(dy)(1)) == 8);
+  CHECK(float(dx(1)) == 8);
+  auto const of_number = ct::vjp(half_result<H>)(H(3)).second;
+  CHECK(float(of_number()) == 6);
+  CHECK(float(of_number(H(2))) == 12);
+  CHECK(float(ct::vjp(half_result<H>)(H(3), H(2)).second) == 12);
+  auto const inside = [](auto a, auto b) { return ct::vjp(half_result<H>)(ct::sum(a)).second() * b; };
+  CHECK(ct::compiled(inside)(x, dy)(1) == 24);
+}
+TEST_CASE("cotangents of results of half precision have their elements") {
+  cotangents_of_results<ct::float16>();
+  cotangents_of_results<ct::bfloat16>();
+}
+
 TEST_CASE("matrices of half precision are read as float, in either order") {
   traced_matrices<ct::float16>();
   traced_matrices<ct::bfloat16>();

@@ -2,6 +2,7 @@
 #include <cotangent/cotangent.hpp>
 
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 
 // Tensors of half precision: storage, with float arithmetic.
@@ -108,5 +109,13 @@ template <class T> constexpr bool merged() {
   return d(0) == 8 && d(1) == 14 && s(0) == 6 && s(1) == 10;
 }
 static_assert(merged<ct::float16>() && merged<ct::bfloat16>() && merged<float>() && merged<double>());
+
+// Cotangents of results of half precision: absent ones, and 1 for numbers.
+inline constexpr auto of_both = [](auto x) { return std::tuple(ct::convert<ct::float16>(x * x), ct::convert<ct::bfloat16>(x * 3)); };
+constexpr bool pulled_back() {
+  auto const pull = ct::vjp(of_both)(3.f).second;
+  return pull(std::tuple(ct::float16(1), ct::absent)) == 6 && pull(std::tuple(ct::absent, ct::bfloat16(1))) == 3 && pull() == 9;
+}
+static_assert(pulled_back());
 
 } // namespace

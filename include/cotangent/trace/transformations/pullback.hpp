@@ -218,10 +218,9 @@ public:
     } else {
       collected from(*this);
       for (int k = 0; k < cotangent_count; ++k) {
-        bool const single = table.types[k] == element::float32;
         from.present[k] = true;
-        from.elements[k] = single ? elements_in(&one_float) : elements_in(&one_double);
-        from.at[k] = one(single);
+        from.elements[k] = with_element(table.types[k], [](auto t) { return elements_in(&one<decltype(t)>); });
+        from.at[k] = one_at(table.types[k]);
       }
       return pull(from);
     }
@@ -239,12 +238,20 @@ private:
     return pull(from);
   }
 
-  static constexpr float one_float = 1;
-  static constexpr double one_double = 1;
+  /// Visits a number of this floating element type.
+  template <class Visit> static constexpr auto with_element(element type, Visit visit) {
+    switch (type) {
+    case element::float16: return visit(float16());
+    case element::bfloat16: return visit(bfloat16());
+    case element::float32: return visit(float());
+    default: return visit(double());
+    }
+  }
+  template <class T> static constexpr T one = static_cast<T>(1.f);
   /// The address of the number 1. (A separate function: without exceptions calls are consteval.)
-  static constexpr void const* one(bool single) {
+  static constexpr void const* one_at(element type) {
     if (std::is_constant_evaluated()) return nullptr;
-    return single ? static_cast<void const*>(&one_float) : static_cast<void const*>(&one_double);
+    return with_element(type, [](auto t) { return static_cast<void const*>(&one<decltype(t)>); });
   }
 
   static constexpr std::int64_t count_with(kept_sizes<g.extent_count> const& sizes, dimensions const& d) {
@@ -285,19 +292,16 @@ private:
     std::tuple<array<typename leaf<K>::element_type>...> wide;
     elements_in in[saved_count + cotangent_count + 1]{};
     ((in[K] = elements_of<K>(std::get<K>(wide))), ...);
-    array<float> zeros_float;
-    array<double> zeros_double;
-    for (int k = 0; k < cotangent_count; ++k) {
-      int const n = static_cast<int>(count(table.cotangents[k])) + 1;
-      if (zeros_float.size() < n) zeros_float.resize(n);
-      if (zeros_double.size() < n) zeros_double.resize(n);
-    }
-    for (int k = 0; k < cotangent_count; ++k) {
-      elements_in const zeros = table.types[k] == element::float32
-                                    ? elements_in(static_cast<array<float> const&>(zeros_float).data())
-                                    : elements_in(static_cast<array<double> const&>(zeros_double).data());
-      in[saved_count + k] = from.present[k] ? from.elements[k] : zeros;
-    }
+    int most = 1;
+    for (int k = 0; k < cotangent_count; ++k)
+      if (int const n = static_cast<int>(count(table.cotangents[k])); n > most) most = n;
+    std::tuple<array<float>, array<double>, array<float16>, array<bfloat16>> zeros;
+    for (int k = 0; k < cotangent_count; ++k)
+      in[saved_count + k] = from.present[k] ? from.elements[k] : with_element(table.types[k], [&](auto t) {
+        auto& of_type = std::get<array<decltype(t)>>(zeros);
+        of_type.resize(most);
+        return elements_in(static_cast<array<decltype(t)> const&>(of_type).data());
+      });
     elements_out out[g.output_count() + 1]{};
     if constexpr (has_strided<gradients>) a_constant_evaluation_needs_memory_without_strides();
     leaf_elements_out note{out};

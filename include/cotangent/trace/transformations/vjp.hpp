@@ -126,6 +126,17 @@ template <class F, class... X> consteval bool takes(parts<X...>) {
         decltype(std::declval<callable_with<F, X...> const&>()(std::declval<X const&>()...)), no_such_call>;
 }
 
+/// A tree of expressions, with float for half precision: arguments of half precision are read as float.
+template <class X, int> struct leaf_widened {
+  using type = X;
+};
+template <class X, int K>
+  requires is_half_expr<X>
+struct leaf_widened<X, K> {
+  using type = as_element<float, X>;
+};
+template <class Tree> using wide_tree = typename mapped_tree<Tree, leaf_widened, expr, 0>::type;
+
 template <class F, int... I> struct vjp_function;
 template <class F, int... I, class Result, class... Wrt>
 struct product_result<vjp_function<F, I...>, Result, Wrt...> {
@@ -140,6 +151,9 @@ private:
     else return detail::takes<F>(parts<expr_tree<Args, first_leaf<K, Args...>>...>{});
   }
 
+  template <class Result, class Cotangent> static consteval bool is_cotangent_of(parts<Cotangent>) {
+    return std::is_same_v<wide_tree<Result>, wide_tree<Cotangent>>;
+  }
   template <class Result, class... Args> static constexpr bool is_differentiable() {
     if constexpr (!takes_derivatives<F, Result, I...>(parts<Args...>{})) return false;
     else if constexpr (!has_floating<result_tree<Result>>())
@@ -187,15 +201,16 @@ public:
   using one_shot::one_shot;
   static constexpr int extra = 1;
   template <class Result, class Wrt, class Directions>
-  static constexpr bool directions_fit = std::is_same_v<parts<Result>, Directions>;
+  static constexpr bool directions_fit = vjp_function::template is_cotangent_of<Result>(Directions{});
   template <class... X> static constexpr void report_directions() {
     refusals::cotangent_of_kind::report<F>();
   }
 
   template <class... X>
   static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
-                               array<symbol> const& seeds, array<symbol>& all) {
-    array<symbol> results(wrt.size() + 1, none);
+                               array<symbol> const& directions, array<symbol>& all) {
+    array<symbol> results(wrt.size() + 1, none), seeds;
+    for (int k = 0; k < out.size(); ++k) seeds.push(extend::convert({&b, directions[k]}, b.tensor(out[k]).type).id);
     if (in_graph<X...> && !are_like<refusals::cotangent_of_kind>(b, seeds, out)) return;
     detail::append_gradient<X...>(b, {out.data(), seeds.data(), out.size(), wrt.data(), wrt.size()},
                                   results.data());
