@@ -89,4 +89,10 @@ TEST_CASE("tensors by DLPack that do not fit are refused") {
   auto elsewhere = good;
   elsewhere.device.device_type = 2;
   CHECK_THROWS_AS((ct::from_dlpack<double, 2, 3>(elsewhere)), ct::shape_error);
+  auto shifted = good;
+  shifted.byte_offset = 4;
+  std::int64_t no_shape[]{0, 3};
+  CHECK_THROWS_AS((ct::from_dlpack<double, 2, 3>(shifted)), ct::shape_error);
+  ct::dlpack::tensor const empty{nullptr, {1, 0}, 2, {2, 64, 1}, no_shape, nullptr, 0};
+  CHECK_NOTHROW(ct::from_dlpack<double, "n", 3>(empty));
 }

@@ -180,6 +180,21 @@ TEST_CASE("a growing workspace has the memory for results and arguments with str
   CHECK(P::run_growing(memory, std::tie(x, y), std::tie(repeated, sum)) == ct::status::overlap);
 }
 
+TEST_CASE("a run for which there is not enough memory leaves results with strides as they are") {
+  constexpr auto power = [](auto n, auto x) { return ct::sum(ct::for_loop(n, [=](auto, auto v) { return v * ct::sin(x); }, x)); };
+  using P = ct::program<decltype(ct::grad<1>(power)), std::int64_t, ct::tensor<double, 2, 2>>;
+  ct::tensor<double, 2, 2> const x{{1, 1}, {1, 1}};
+  std::vector<double> to(4, -1);
+  ct::strided_span<double, 2, 2> gradient(to.data(), {2, 2}, {1, 2});
+  ct::growing_workspace memory;
+  std::int64_t n = std::int64_t{1} << 50;
+  CHECK(P::run_growing(memory, std::tie(n, x), std::tie(gradient)) == ct::status::out_of_memory);
+  CHECK(to == std::vector<double>(4, -1));
+  n = 0;
+  CHECK(P::run_growing(memory, std::tie(n, x), std::tie(gradient)) == ct::status::ok);
+  CHECK(to == std::vector<double>(4, 1));
+}
+
 TEST_CASE("memory with strides that is row-major is not copied") {
   auto memory = counted<double>(6);
   std::vector<double> to(6);

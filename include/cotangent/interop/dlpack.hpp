@@ -56,8 +56,8 @@ template <class Managed, class Held> struct dlpack_holder {
 ///
 ///     ct::strided_span<double const, "n", 3> const x = ct::from_dlpack<double const, "n", 3>(managed->dl_tensor);
 ///
-/// Throws: `shape_error` if the tensor is not in the memory of the CPU, has elements of another type, another rank, or
-/// sizes that do not fit the extents. Without exceptions the span is null.
+/// Throws: `shape_error` if the tensor is not in the memory of the CPU, has elements of another type, elements that are not
+/// aligned, another rank, or sizes that do not fit the extents. Without exceptions the span is null.
 /// Checked: tests/runtime/dlpack.cpp
 template <class Element, extent... Extents, class Tensor>
 strided_span<Element, Extents...> from_dlpack(Tensor const& t) {
@@ -81,6 +81,8 @@ strided_span<Element, Extents...> from_dlpack(Tensor const& t) {
     dense *= sizes[k];
   }
   auto* const first = static_cast<char*>(const_cast<void*>(static_cast<void const*>(t.data)));
+  if ((reinterpret_cast<std::uintptr_t>(first) + t.byte_offset) % alignof(T) != 0)
+    return refuse(detail::message("cotangent: from_dlpack: the elements of the tensor must be aligned"));
   strided_span<Element, Extents...> seen;
   seen.set(reinterpret_cast<Element*>(first + t.byte_offset), sizes, strides);
   return seen;

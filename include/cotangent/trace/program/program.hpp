@@ -280,7 +280,8 @@ private:
     copies.enter(static_cast<char*>(w.first) + (used - copies.bytes()), m.inputs, m.outputs);
     if (status const s = m.settle(w, used); s != status::ok) return s;
     status const s = run_with(w.first, m.inputs, m.outputs, m.sizes, tape);
-    copies.leave(m.outputs);
+    // (a run that stopped early has not written all of the copies)
+    if (s != status::out_of_memory && s != status::too_many_iterations) copies.leave(m.outputs);
     return s;
   }
 
