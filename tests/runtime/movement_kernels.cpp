@@ -3,6 +3,7 @@
 
 #include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/kernels/arg_max.hpp>
+#include <cotangent/kernels/interleave.hpp>
 #include <cotangent/kernels/movement.hpp>
 #include <cotangent/kernels/transpose.hpp>
 
@@ -119,6 +120,50 @@ TEMPLATE_TEST_CASE("transpose is right for every size, at any alignment",
       CAPTURE(rows, columns);
       REQUIRE(std::equal(to.begin(), to.end(), expected.begin()));
     }
+}
+
+template <class T, int W, std::size_t N> void check_columns_of_lanes() {
+  using V = cotangent::simd::pack<T, W>;
+  block<T> x(W * static_cast<int64_t>(N)), y(W * static_cast<int64_t>(N));
+  for (int64_t k = 0; k < x.size; ++k) x[k] = static_cast<T>(k + 1);
+  V columns[N];
+  kernels::load_columns(columns, x.begin());
+  int wrong = 0;
+  for (int i = 0; i < W; ++i)
+    for (std::size_t j = 0; j < N; ++j) wrong += columns[j][i] != x[i * static_cast<int64_t>(N) + static_cast<int64_t>(j)];
+  kernels::store_columns(columns, y.begin());
+  for (int64_t k = 0; k < x.size; ++k) wrong += y[k] != x[k];
+  CHECK(wrong == 0);
+}
+/// Rows `apart` elements from each other, whose first 16 bytes are turned, and turned back.
+template <class T, int W> void check_turned_rows(int64_t apart) {
+  using V = cotangent::simd::pack<T, W>;
+  constexpr int n = 16 / static_cast<int>(sizeof(T));
+  block<T> x((W - 1) * apart + n), y((W - 1) * apart + n, T(-1));
+  for (int64_t k = 0; k < x.size; ++k) x[k] = static_cast<T>(k + 1);
+  V columns[static_cast<std::size_t>(n)];
+  kernels::turn(columns, x.begin(), apart);
+  int wrong = 0;
+  for (int i = 0; i < W; ++i)
+    for (int j = 0; j < n; ++j) wrong += columns[j][i] != x[i * apart + j];
+  kernels::turn_back<n>(columns, y.begin(), apart);
+  for (int i = 0; i < W; ++i)
+    for (int j = 0; j < apart && i * apart + j < y.size; ++j) wrong += y[i * apart + j] != (j < n ? x[i * apart + j] : T(-1));
+  if constexpr (n == 4) {
+    block<T> z(3 * W);
+    kernels::turn_back<3>(columns, z.begin(), 3);
+    for (int i = 0; i < W; ++i)
+      for (int j = 0; j < 3; ++j) wrong += z[3 * i + j] != columns[j][i];
+  }
+  CHECK(wrong == 0);
+}
+TEMPLATE_TEST_CASE("columns of consecutive rows become vectors, and rows again", "", float, double, std::int32_t, int64_t) {
+  using T = TestType;
+  constexpr int n = 16 / static_cast<int>(sizeof(T)), most = cotangent::simd::width<T> > n ? cotangent::simd::width<T> : n;
+  check_columns_of_lanes<T, n, 2>(), check_columns_of_lanes<T, most, 2>();
+  check_columns_of_lanes<T, n, 3>(), check_columns_of_lanes<T, most, 3>();
+  check_columns_of_lanes<T, n, 4>(), check_columns_of_lanes<T, most, 4>();
+  for (int64_t const apart : {4, 5, 9, 16}) check_turned_rows<T, n>(apart), check_turned_rows<T, most>(apart);
 }
 
 TEMPLATE_TEST_CASE("rows are gathered by clamped indices, and added back by them",

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -52,10 +53,30 @@ COTANGENT_INLINE auto collect(T const* p, std::int64_t row) {
                       detail::collect<I + Count / 2 * turned<T>, Count / 2>(p, row));
 }
 
+/// Stores row I of columns, of which the first `Used` are kept.
+template <int I, int Used, bool Whole, class V, class T, int... K>
+COTANGENT_INLINE void put_row(V const* rows, T* p, std::int64_t row, std::integer_sequence<int, K...>) {
+  constexpr int n = turned<T>;
+  auto const one = simd::shuffle<I / n * n + K...>(rows[I % n], rows[I % n]);
+  T* const to = p + I / n * n * row + I % n * row;
+  if constexpr (Whole) simd::store(to, one);
+  else
+    for (int k = 0; k < Used; ++k) to[k] = one[k];
+}
+template <int Used, class V, class T, int... I>
+COTANGENT_INLINE void put_rows(V const* rows, T* p, std::int64_t row, std::integer_sequence<int, I...>) {
+  constexpr int n = turned<T>, last = static_cast<int>(sizeof...(I)) - 1;
+  // in order: without the last column, the next row overwrites what a row stores there
+  static_cast<void>(std::initializer_list<int>{
+      (detail::put_row<I, Used, Used == n || I != last>(rows, p, row, std::make_integer_sequence<int, n>{}), 0)...});
+}
+
+} // namespace detail
+
 /// Transposes the first columns of W rows: lane i of columns[j] is element j of row i.
 template <class V, std::size_t N, class T>
 COTANGENT_INLINE void turn(V (&columns)[N], T const* p, std::int64_t row) {
-  constexpr int w = simd::lanes<V>, n = turned<T>;
+  constexpr int w = simd::lanes<V>, n = detail::turned<T>;
   static_assert(N == static_cast<std::size_t>(n));
   constexpr std::make_integer_sequence<int, w> all{};
   V const x = detail::collect<0, w / n>(p, row), y = detail::collect<1, w / n>(p, row);
@@ -73,6 +94,27 @@ COTANGENT_INLINE void turn(V (&columns)[N], T const* p, std::int64_t row) {
   }
 }
 
+/// The inverse: element j of row i is lane i of columns[j]. Stores the first `Used` columns: all of them, or all but one where rows
+/// are that many elements apart.
+template <int Used, class V, std::size_t N, class T>
+COTANGENT_INLINE void turn_back(V const (&columns)[N], T* p, std::int64_t row) {
+  constexpr int w = simd::lanes<V>, n = detail::turned<T>;
+  static_assert(N == static_cast<std::size_t>(n) && Used >= n - 1);
+  constexpr std::make_integer_sequence<int, w> all{};
+  V const a = detail::interleave<1, 0>(columns[0], columns[1], all), b = detail::interleave<1, 1>(columns[0], columns[1], all);
+  if constexpr (n == 2) {
+    V const rows[]{a, b};
+    detail::put_rows<Used>(rows, p, row, all);
+  } else {
+    V const c = detail::interleave<1, 0>(columns[2], columns[3], all), d = detail::interleave<1, 1>(columns[2], columns[3], all);
+    V const rows[]{detail::interleave<2, 0>(a, c, all), detail::interleave<2, 1>(a, c, all),
+                   detail::interleave<2, 0>(b, d, all), detail::interleave<2, 1>(b, d, all)};
+    detail::put_rows<Used>(rows, p, row, all);
+  }
+}
+
+namespace detail {
+
 /// Transposes by blocks of W rows. The last block, of rows and of columns, overlaps the one before it.
 /// Columns are processed in bands, so that the pages written stay in the TLB.
 template <int W, class T>
@@ -86,7 +128,7 @@ template <int W, class T>
       for (std::int64_t j = j0; j < columns && j < j0 + band; j += n) {
         if (columns - j < n) j = columns - n;
         V column[static_cast<std::size_t>(n)];
-        detail::turn(column, from + i * from_row + j, from_row);
+        kernels::turn(column, from + i * from_row + j, from_row);
 #pragma GCC unroll 4
         for (int q = 0; q < n; ++q) simd::store(to + (j + q) * to_row + i, column[q]);
       }

@@ -71,7 +71,7 @@ template <int Groups, int W, class T>
           p + n <= end ? p : end - n; // the last columns overlap the previous ones, which are skipped
       V column[Groups][static_cast<std::size_t>(n)];
 #pragma GCC unroll 4
-      for (int g = 0; g < Groups; ++g) detail::turn(column[g], m + g * W * m_row + at, m_row);
+      for (int g = 0; g < Groups; ++g) kernels::turn(column[g], m + g * W * m_row + at, m_row);
 #pragma GCC unroll 4
       for (int q = 0; q < n; ++q) {
         if (at + q < p) continue;

@@ -2,7 +2,10 @@
 #ifndef COTANGENT_RUN_PROGRAM_NEST_STEPS_HPP
 #define COTANGENT_RUN_PROGRAM_NEST_STEPS_HPP
 
+#include <cotangent/kernels/interleave.hpp>
+#include <cotangent/kernels/transpose.hpp>
 #include <cotangent/run/program/nest_memory.hpp>
+#include <cotangent/run/program/nest_neighbours.hpp>
 
 #include <limits>
 #include <utility>
@@ -23,6 +26,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   using memory::lane_axis, memory::operand, memory::source_of;
   template <element E> using lane_value = value_t<W, wide, E>;
   template <element E> using row_value = value_t<B, wide, E>;
+
+  template <int S> using beside = stage_neighbours<shape, S>;
 
   using memory::memory;
 
@@ -200,7 +205,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       }
     } else {
       V& y = r.template at<v.type>(v.place);
-      if constexpr (v.what == detail::action::load) y = load_lanes<I, Full, V, T const>(c, count);
+      if constexpr (v.what == detail::action::load && beside<S>::loads.has(I)) y = load_neighbour<I, S, Full, V>(r, c, count);
+      else if constexpr (v.what == detail::action::load) y = load_lanes<I, Full, V, T const>(c, count);
       else if constexpr (v.what == detail::action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == detail::action::position) y = simd::iota<V>(static_cast<T>(c));
       else if constexpr (v.what == detail::action::recall && !Full && P.row_slots.data[v.what == detail::action::recall ? v.detail : 0].exact)
@@ -226,7 +232,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
           else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
         } else store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y);
       }
-      if constexpr (v.what == detail::action::compute && v.access != extend::none) store_lanes<I, Full, V, T>(y, c, count);
+      if constexpr (v.what == detail::action::compute && v.access != extend::none) {
+        if constexpr (beside<S>::stores.has(I)) store_neighbour<I, S, Full, V>(r, y, c, count);
+        else store_lanes<I, Full, V, T>(y, c, count);
+      }
     }
   }
   template <int I, class V, class Registers, std::size_t... O>
@@ -251,6 +260,44 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       return load_value<V>(p + c * stride, stride, Full ? W : count);
     } else if constexpr (Full) return load_value<V>(p + c);
     else return load_value<V>(p + c, count);
+  }
+  /// A load among neighbours: the first one transposes the whole window.
+  template <int I, int S, bool Full, class V, class Registers>
+  COTANGENT_INLINE V load_neighbour(Registers& r, std::int64_t c, std::int64_t count) const noexcept {
+    constexpr element E = at(I).type;
+    constexpr auto own = beside<S>::loads.at(I);
+    if constexpr (own.turner == I) {
+      constexpr int n = own.packed ? own.used : beside<S>::loads.most(E);
+      std::int64_t const stride = x.value(memory::template lane_stride<I>());
+      auto const* const p = this->template pointer<I, element_t<E> const>(sub) - own.index + c * stride;
+      V column[n];
+      if ((Full || count == W) && (!own.leaves || c + W < lanes)) {
+        if constexpr (own.packed) kernels::load_columns(column, p);
+        else kernels::turn(column, p, stride);
+      } else
+        for (int k = 0; k < n; ++k) column[k] = k < own.used ? load_value<V>(p + k, stride, count) : V{};
+      for (int k = 0; k < n; ++k) r.loaded.template at<E>(own.first + k) = column[k];
+    }
+    return r.loaded.template at<E>(own.first + own.index);
+  }
+  /// A store among neighbours: the last one stores the whole window.
+  template <int I, int S, bool Full, class V, class Registers>
+  COTANGENT_INLINE void store_neighbour(Registers& r, V const& y, std::int64_t c, std::int64_t count) noexcept {
+    constexpr element E = at(I).type;
+    constexpr auto own = beside<S>::stores.at(I);
+    r.stored.template at<E>(own.first + own.index) = y;
+    if constexpr (own.turner == I) {
+      constexpr int n = own.packed ? own.used : beside<S>::stores.most(E);
+      std::int64_t const stride = x.value(memory::template lane_stride<I>());
+      auto* const p = this->template pointer<I, element_t<E>>(sub) - own.index + c * stride;
+      V column[n];
+      for (int k = 0; k < n; ++k) column[k] = k < own.used ? r.stored.template at<E>(own.first + k) : y;
+      if (Full || count == W) {
+        if constexpr (own.packed) kernels::store_columns(column, p);
+        else kernels::turn_back<own.used>(column, p, stride);
+      } else
+        for (int k = 0; k < own.used; ++k) store_value(p + k, column[k], stride, count);
+    }
   }
   template <int I, bool Full, class V, class T>
   COTANGENT_INLINE void store_lanes(V const& y, std::int64_t c, std::int64_t count) noexcept {
