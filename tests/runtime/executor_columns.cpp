@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Neighbouring columns of rows, loaded and stored 16 bytes at a time, against plain loops: every choice of columns, rows around the
+// Neighboring columns of rows, loaded and stored 16 bytes at a time, against plain loops: every choice of columns, rows around the
 // widths of vectors, memory that ends with the last element.
 #include <cotangent/cotangent.hpp>
 
@@ -75,7 +75,7 @@ inline constexpr auto turned_about = [](auto x) {
   return ct::stack<1>(x(ct::all, 3) + 1, x(ct::all, 2) * 2, x(ct::all, 1) * 3, x(ct::all, 0) - 1);
 };
 inline constexpr auto moved = [](auto x) { return ct::stack<1>(x(ct::all, 0) * 2, x(ct::all, 1) * 3, x(ct::all, 2) * 5); };
-inline constexpr auto rows_turned = [](auto x) { // [b, n, 4]: neighbours in each block
+inline constexpr auto rows_turned = [](auto x) { // [b, n, 4]: neighbors in each block
   return ct::stack<2>(x(ct::all, ct::all, 1), x(ct::all, ct::all, 0), x(ct::all, ct::all, 3) * x(ct::all, ct::all, 2), x(ct::all, ct::all, 2));
 };
 

@@ -18,8 +18,10 @@ template <class V> struct philox_words {
 };
 
 template <class V>
-COTANGENT_INLINE constexpr philox_words<V> philox(philox_words<V> x, V k0, V k1) {
+COTANGENT_INLINE constexpr philox_words<V> philox(philox_words<V> const& counter, V const& key0, V const& key1) {
   using lane = lane_t<V>;
+  philox_words<V> x = counter;
+  V k0 = key0, k1 = key1;
   V const low = broadcast<V>(lane{0xFFFFFFFF});
   for (int round = 0; round < 10; ++round) {
     V const a = static_cast<V>(x.w0 * broadcast<V>(lane{0xD2511F53}));

@@ -29,7 +29,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   template <int S, bool Full, class Sums, class Columns, class Before, std::size_t... I>
   COTANGENT_INLINE void body(Sums& sums, Columns& into, Before* before, std::int64_t c, std::int64_t count,
                              std::index_sequence<I...>) noexcept {
-    typename stage_neighbours<shape, S>::lane_registers r;
+    typename stage_neighbors<shape, S>::lane_registers r;
     constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
     static_cast<void>(std::initializer_list<int>{
         (this->template lane_step<plain::all_steps.of[from + I].kind, plain::stage_for(from + I, S), Full, (sizeof...(I) > shape::long_body)>(
@@ -90,7 +90,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   [[gnu::noinline]] void long_interleaved(Sums& sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...>) noexcept {
     constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
     constexpr typename shape::template columns_of<S> added{};
-    typename stage_neighbours<shape, S>::lane_registers r[Count];
+    typename stage_neighbors<shape, S>::lane_registers r[Count];
     column_sums into[Count];
     part_of_row part[Count]{{c, count < W ? count : W}};
     int present = 1;
@@ -176,7 +176,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   COTANGENT_INLINE void interleaved(Sums& sums, Before* before, std::int64_t c, std::index_sequence<I...>, std::index_sequence<V...> all) noexcept {
     constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
     constexpr typename shape::template columns_of<S> added{};
-    typename stage_neighbours<shape, S>::lane_registers r[sizeof...(V)];
+    typename stage_neighbors<shape, S>::lane_registers r[sizeof...(V)];
     column_sums into[sizeof...(V)];
     static_cast<void>(std::initializer_list<int>{(load_columns<true>(into[V], c + static_cast<int>(V) * W, W, added), 0)...});
     static_cast<void>(std::initializer_list<int>{

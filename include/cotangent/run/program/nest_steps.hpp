@@ -5,7 +5,7 @@
 #include <cotangent/kernels/interleave.hpp>
 #include <cotangent/kernels/transpose.hpp>
 #include <cotangent/run/program/nest_memory.hpp>
-#include <cotangent/run/program/nest_neighbours.hpp>
+#include <cotangent/run/program/nest_neighbors.hpp>
 
 #include <limits>
 #include <utility>
@@ -27,7 +27,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <element E> using lane_value = value_t<W, wide, E>;
   template <element E> using row_value = value_t<B, wide, E>;
 
-  template <int S> using beside = stage_neighbours<shape, S>;
+  template <int S> using beside = stage_neighbors<shape, S>;
 
   using memory::memory;
 
@@ -205,7 +205,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       }
     } else {
       V& y = r.template at<v.type>(v.place);
-      if constexpr (v.what == detail::action::load && beside<S>::loads.has(I)) y = load_neighbour<I, S, Full, V>(r, c, count);
+      if constexpr (v.what == detail::action::load && beside<S>::loads.has(I)) y = load_neighbor<I, S, Full, V>(r, c, count);
       else if constexpr (v.what == detail::action::load) y = load_lanes<I, Full, V, T const>(c, count);
       else if constexpr (v.what == detail::action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == detail::action::position) y = simd::iota<V>(static_cast<T>(c));
@@ -233,7 +233,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         } else store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y);
       }
       if constexpr (v.what == detail::action::compute && v.access != extend::none) {
-        if constexpr (beside<S>::stores.has(I)) store_neighbour<I, S, Full, V>(r, y, c, count);
+        if constexpr (beside<S>::stores.has(I)) store_neighbor<I, S, Full, V>(r, y, c, count);
         else store_lanes<I, Full, V, T>(y, c, count);
       }
     }
@@ -261,9 +261,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     } else if constexpr (Full) return load_value<V>(p + c);
     else return load_value<V>(p + c, count);
   }
-  /// A load among neighbours: the first one transposes the whole window.
+  /// A load among neighbors: the first one transposes the whole window.
   template <int I, int S, bool Full, class V, class Registers>
-  COTANGENT_INLINE V load_neighbour(Registers& r, std::int64_t c, std::int64_t count) const noexcept {
+  COTANGENT_INLINE V load_neighbor(Registers& r, std::int64_t c, std::int64_t count) const noexcept {
     constexpr element E = at(I).type;
     constexpr auto own = beside<S>::loads.at(I);
     if constexpr (own.turner == I) {
@@ -280,9 +280,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     }
     return r.loaded.template at<E>(own.first + own.index);
   }
-  /// A store among neighbours: the last one stores the whole window.
+  /// A store among neighbors: the last one stores the whole window.
   template <int I, int S, bool Full, class V, class Registers>
-  COTANGENT_INLINE void store_neighbour(Registers& r, V const& y, std::int64_t c, std::int64_t count) noexcept {
+  COTANGENT_INLINE void store_neighbor(Registers& r, V const& y, std::int64_t c, std::int64_t count) noexcept {
     constexpr element E = at(I).type;
     constexpr auto own = beside<S>::stores.at(I);
     r.stored.template at<E>(own.first + own.index) = y;

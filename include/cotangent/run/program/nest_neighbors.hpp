@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_RUN_PROGRAM_NEST_NEIGHBOURS_HPP
-#define COTANGENT_RUN_PROGRAM_NEST_NEIGHBOURS_HPP
+#ifndef COTANGENT_RUN_PROGRAM_NEST_NEIGHBORS_HPP
+#define COTANGENT_RUN_PROGRAM_NEST_NEIGHBORS_HPP
 
 #include <cotangent/run/program/nest_shape.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-// Neighbouring elements that a stage loads, or stores, with one stride along the lanes, as the columns of [n, 4]: 16 bytes of each
+// Neighboring elements that a stage loads, or stores, with one stride along the lanes, as the columns of [n, 4]: 16 bytes of each
 // position are accessed at once, and transposed.
 
 namespace cotangent::run {
@@ -17,7 +17,7 @@ inline namespace COTANGENT_ABI {
 ///
 /// A window of loads ends with an element that is loaded, and so does not leave the memory; else it begins with one. All elements of a
 /// window of stores are stored; with 4 bytes each also three, where positions are three elements apart.
-template <class Shape, int S, bool Stores> struct neighbours {
+template <class Shape, int S, bool Stores> struct neighbors {
   static constexpr int from = Shape::begin(Shape::lane_list(S)), count = Shape::size(Shape::lane_list(S));
   struct member {
     int turner = extend::none; // the first load of its window, which loads all of it; the last store
@@ -35,7 +35,7 @@ template <class Shape, int S, bool Stores> struct neighbours {
   /// Elements of a window.
   static constexpr int most(element e) { return 16 / static_cast<int>(size_of(e)); }
 
-  consteval neighbours() {
+  consteval neighbors() {
     if (Shape::turned || Shape::shares_stages || Shape::N.rank <= Shape::N.split || Shape::W == 1) return;
     int all[count + 1]{}, found = 0;
     for (int i = from; i < from + count; ++i)
@@ -109,9 +109,9 @@ private:
 };
 
 /// The values of lanes of one stage, and its windows.
-template <class Shape, int S> struct stage_neighbours {
-  static constexpr neighbours<Shape, S, false> loads{};
-  static constexpr neighbours<Shape, S, true> stores{};
+template <class Shape, int S> struct stage_neighbors {
+  static constexpr neighbors<Shape, S, false> loads{};
+  static constexpr neighbors<Shape, S, true> stores{};
   using values = registers<Shape::W, typename Shape::wide, Shape::lane_count(S)>;
   struct with_windows : values {
     registers<Shape::W, typename Shape::wide, loads.registers> loaded;
