@@ -5,6 +5,7 @@
 #include <cotangent/kernels/matrix/factorization.hpp>
 #include <cotangent/kernels/matrix/matmul_small.hpp>
 #include <cotangent/kernels/simd.hpp>
+#include <cotangent/kernels/transpose.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,17 +25,41 @@ namespace detail {
 
 template <class T> using matrix_lanes = simd::pack<T, simd::width<T>>;
 
+/// Calls `block(k)` for blocks of the elements that 16 bytes hold, of which the last one may overlap the one before it, and `one(k)` for
+/// each element if there are fewer.
+template <class T, class Block, class One> COTANGENT_INLINE void for_blocks(std::int64_t count, Block const& block, One const& one) {
+  constexpr std::int64_t n = turned<T>;
+  if (count < n)
+    for (std::int64_t k = 0; k < count; ++k) one(k);
+  else {
+    for (std::int64_t k = 0; k + n <= count; k += n) block(k);
+    if (count % n != 0) block(count - n);
+  }
+}
 /// Element k of each of the matrices, which lie `size` elements apart.
 template <class T> COTANGENT_INLINE void load_matrices(matrix_lanes<T>* to, T const* from, std::int64_t count, std::int64_t size) {
-  for (std::int64_t k = 0; k < count; ++k) to[k] = simd::load_strided<matrix_lanes<T>>(from + k, size);
+  constexpr int n = turned<T>;
+  detail::for_blocks<T>(
+      count,
+      [&](std::int64_t k) {
+        matrix_lanes<T> of[static_cast<std::size_t>(n)];
+        kernels::turn(of, from + k, size);
+        for (int j = 0; j < n; ++j) to[k + j] = of[j];
+      },
+      [&](std::int64_t k) { to[k] = simd::load_strided<matrix_lanes<T>>(from + k, size); });
 }
 template <class T> COTANGENT_INLINE void store_matrices(T* to, matrix_lanes<T> const* from, std::int64_t count, std::int64_t size) {
-  constexpr int w = simd::width<T>;
-  for (std::int64_t k = 0; k < count; ++k) {
-    T lane[static_cast<std::size_t>(w)];
-    simd::store(lane, from[k]);
-    for (int j = 0; j < w; ++j) to[k + j * size] = lane[j];
-  }
+  constexpr int n = turned<T>;
+  detail::for_blocks<T>(
+      count,
+      [&](std::int64_t k) {
+        matrix_lanes<T> of[static_cast<std::size_t>(n)];
+        for (int j = 0; j < n; ++j) of[j] = from[k + j];
+        kernels::turn_back<n>(of, to + k, size);
+      },
+      [&](std::int64_t k) {
+        for (int j = 0; j < simd::width<T>; ++j) to[k + j * size] = from[k][j];
+      });
 }
 /// The rows of x where `order` says: row i is row order[i] - 1, or the other way round.
 template <class T>
@@ -72,11 +97,25 @@ template <class T> COTANGENT_INLINE auto zeros_on_diagonal(matrix_lanes<T> const
 /// Replaces each column of the right sides by what `f` leaves in it.
 template <class T, class F>
 COTANGENT_INLINE void for_right_sides(std::int64_t n, std::int64_t m, T const* b, T* x, F const& f) {
-  matrix_lanes<T> v[most_lane_rows];
-  for (std::int64_t c = 0; c < m; ++c) {
-    for (std::int64_t i = 0; i < n; ++i) v[i] = simd::load_strided<matrix_lanes<T>>(b + i * m + c, n * m);
-    f(v);
-    for (std::int64_t i = 0; i < n; ++i) detail::store_matrices<T>(x + i * m + c, v + i, 1, n * m);
+  constexpr int block = turned<T>;
+  matrix_lanes<T> v[static_cast<std::size_t>(block)][most_lane_rows];
+  if (m == 1) {
+    detail::load_matrices<T>(v[0], b, n, n);
+    f(v[0]);
+    return detail::store_matrices<T>(x, v[0], n, n);
+  }
+  for (std::int64_t c = 0, count = block; c < m; c += count) {
+    if (m - c < block) count = 1;
+    matrix_lanes<T> row[static_cast<std::size_t>(block)];
+    for (std::int64_t i = 0; i < n; ++i) {
+      detail::load_matrices<T>(row, b + i * m + c, count, n * m);
+      for (std::int64_t k = 0; k < count; ++k) v[k][i] = row[k];
+    }
+    for (std::int64_t k = 0; k < count; ++k) f(v[k]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t k = 0; k < count; ++k) row[k] = v[k][i];
+      detail::store_matrices<T>(x + i * m + c, row, count, n * m);
+    }
   }
 }
 
