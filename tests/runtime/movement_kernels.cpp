@@ -133,6 +133,15 @@ template <class T, int W, std::size_t N> void check_columns_of_lanes() {
     for (std::size_t j = 0; j < N; ++j) wrong += columns[j][i] != x[i * static_cast<int64_t>(N) + static_cast<int64_t>(j)];
   kernels::store_columns(columns, y.begin());
   for (int64_t k = 0; k < x.size; ++k) wrong += y[k] != x[k];
+  for (int64_t count = 0; count <= W; ++count) {
+    block<T> part(count * static_cast<int64_t>(N), T(-1));
+    kernels::store_columns(columns, part.begin(), count);
+    for (int64_t k = 0; k < part.size; ++k) wrong += part[k] != x[k];
+    V some[N];
+    kernels::load_columns(some, part.begin(), count);
+    for (int i = 0; i < W; ++i)
+      for (std::size_t j = 0; j < N; ++j) wrong += some[j][i] != (i < count ? columns[j][i] : T(0));
+  }
   CHECK(wrong == 0);
 }
 /// Rows `apart` elements from each other, whose first 16 bytes are turned, and turned back.

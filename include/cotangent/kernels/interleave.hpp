@@ -39,6 +39,18 @@ template <int Columns, int J, int W> struct row_lane {
   constexpr int operator()(int i) const { return (J * W + i) % Columns * W + (J * W + i) / Columns; }
 };
 
+/// The elements of vector J among those of the first `count` rows.
+template <class V, int Columns, int J> COTANGENT_INLINE std::ptrdiff_t elements_left(std::ptrdiff_t count) {
+  std::ptrdiff_t const left = count * Columns - J * simd::lanes<V>;
+  return left < 0 ? 0 : left < simd::lanes<V> ? left : simd::lanes<V>;
+}
+
+template <class V, std::size_t N, class T, std::size_t... J>
+COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p, std::ptrdiff_t count, std::index_sequence<J...>) {
+  constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
+  V const rows[]{simd::load<V>(p + static_cast<int>(J) * w, elements_left<V, n, static_cast<int>(J)>(count))...};
+  static_cast<void>(std::initializer_list<int>{(columns[J] = detail::gather_lanes(column_lane<n, static_cast<int>(J)>(), rows), 0)...});
+}
 template <class V, std::size_t N, class T, std::size_t... J>
 COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p, std::index_sequence<J...>) {
   constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
@@ -50,6 +62,14 @@ COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::index_sequ
   constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
   static_cast<void>(std::initializer_list<int>{
       (simd::store(p + static_cast<int>(J) * w, detail::gather_lanes(row_lane<n, static_cast<int>(J), w>(), columns)), 0)...});
+}
+template <class V, std::size_t N, class T, std::size_t... J>
+COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::ptrdiff_t count, std::index_sequence<J...>) {
+  constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
+  static_cast<void>(std::initializer_list<int>{
+      (simd::store(p + static_cast<int>(J) * w, detail::gather_lanes(row_lane<n, static_cast<int>(J), w>(), columns),
+                   elements_left<V, n, static_cast<int>(J)>(count)),
+       0)...});
 }
 
 } // namespace detail
@@ -63,6 +83,14 @@ template <class V, std::size_t N, class T> COTANGENT_INLINE void load_columns(V 
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class V, std::size_t N, class T> COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p) {
   detail::store_columns(columns, p, std::make_index_sequence<N>());
+}
+/// The same for the first `count` rows; the other lanes are zero, and memory behind them is not touched.
+/// Checked: tests/runtime/movement_kernels.cpp
+template <class V, std::size_t N, class T> COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p, std::ptrdiff_t count) {
+  detail::load_columns(columns, p, count, std::make_index_sequence<N>());
+}
+template <class V, std::size_t N, class T> COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::ptrdiff_t count) {
+  detail::store_columns(columns, p, count, std::make_index_sequence<N>());
 }
 
 } // namespace COTANGENT_ABI

@@ -271,10 +271,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       std::int64_t const stride = x.value(memory::template lane_stride<I>());
       auto const* const p = this->template pointer<I, element_t<E> const>(sub) - own.index + c * stride;
       V column[n];
-      if ((Full || count == W) && (!own.leaves || c + W < lanes)) {
-        if constexpr (own.packed) kernels::load_columns(column, p);
-        else kernels::turn(column, p, stride);
-      } else
+      if constexpr (own.packed && Full) kernels::load_columns(column, p);
+      else if constexpr (own.packed) kernels::load_columns(column, p, count);
+      else if ((Full || count == W) && (!own.leaves || c + W < lanes)) kernels::turn(column, p, stride);
+      else
         for (int k = 0; k < n; ++k) column[k] = k < own.used ? load_value<V>(p + k, stride, count) : V{};
       for (int k = 0; k < n; ++k) r.loaded.template at<E>(own.first + k) = column[k];
     }
@@ -292,10 +292,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       auto* const p = this->template pointer<I, element_t<E>>(sub) - own.index + c * stride;
       V column[n];
       for (int k = 0; k < n; ++k) column[k] = k < own.used ? r.stored.template at<E>(own.first + k) : y;
-      if (Full || count == W) {
-        if constexpr (own.packed) kernels::store_columns(column, p);
-        else kernels::turn_back<own.used>(column, p, stride);
-      } else
+      if constexpr (own.packed && Full) kernels::store_columns(column, p);
+      else if constexpr (own.packed) kernels::store_columns(column, p, count);
+      else if (Full || count == W) kernels::turn_back<own.used>(column, p, stride);
+      else
         for (int k = 0; k < own.used; ++k) store_value(p + k, column[k], stride, count);
     }
   }
