@@ -399,6 +399,28 @@ TEST_CASE("a graph that calls a C++ function is not saved") {
   CHECK(begins(said([&] { (void)ct::archive::bytes_of(g, {}, {{"y", y}}); }), "a graph must not call functions of this process"));
 }
 
+TEST_CASE("graphs of maps whose rows have loops are loaded again", "[archive]") {
+  for (std::ptrdiff_t const n : {1, 3, 17, 40}) {
+    ct::dynamic::graph g;
+    auto x = g.input<double>("x", {n});
+    auto y = ct::map([](auto r) { return ct::for_loop(3, [&](auto, auto t) { return ct::sin(t * r); }, r); }, x);
+    auto const dx = g.gradient({ct::sum(y)}, {x})[0];
+    std::vector<double> at;
+    for (std::ptrdiff_t k = 0; k < n; ++k) at.push_back(0.1 * static_cast<double>(k + 1));
+    ct::view<double const, "n"> const data(at.data(), n);
+    auto p = g.compile({y, dx}, {{x, data}});
+    p.run();
+    auto loaded = ct::archive::load_bytes(ct::archive::bytes_of(g, {{x, data}}, {{"y", y}, {"dx", dx}}));
+    auto const again = loaded.find<double>("y"), slope = loaded.find<double>("dx");
+    auto q = loaded.graph.compile({again, slope}, loaded.binds());
+    q.run();
+    for (std::ptrdiff_t k = 0; k < n; ++k) {
+      CHECK(p.value(y)(k) == q.value(again)(k));
+      CHECK(p.value(dx)(k) == q.value(slope)(k));
+    }
+  }
+}
+
 TEST_CASE("a graph that prints is loaded again, and prints", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace ct = cotangent;
 
@@ -36,7 +37,25 @@ inline constexpr auto unsteady = [](auto a) {
   return ct::fixed_point<ct::solver{.max_iterations = 3}>([](auto x, auto c) { return 2 * x + c; }, 0.0, a);
 };
 
+inline constexpr auto of_a_pair = [](auto a, auto b) {
+  return ct::fixed_point([](auto z, auto t) { return 0.5 * ct::sin(std::get<0>(t) * z) + std::get<1>(t); }, a * 0, std::pair(a, b));
+};
+inline constexpr auto root_of_a_tuple = [](auto a, auto b) {
+  return ct::root([](auto z, auto t) { return z - 0.5 * ct::sin(std::get<0>(t) * z) - std::get<1>(t); }, a * 0, std::tuple(a, b));
+};
+inline constexpr auto of_two = [](auto a, auto b) {
+  return ct::fixed_point([](auto z, auto s, auto t) { return 0.5 * ct::sin(s * z) + t; }, a * 0, a, b);
+};
+
 } // namespace fixed_point
+
+TEST_CASE("a pair or a tuple may be the only argument") {
+  using namespace fixed_point;
+  CHECK(ct::compiled(of_a_pair)(0.3, 0.2) == ct::compiled(of_two)(0.3, 0.2));
+  CHECK(ct::grad<0, 1>(of_a_pair)(0.3, 0.2) == ct::grad<0, 1>(of_two)(0.3, 0.2));
+  CHECK(std::fabs(ct::compiled(root_of_a_tuple)(0.3, 0.2) - ct::compiled(of_two)(0.3, 0.2)) < 1e-12);
+  CHECK(std::fabs(ct::grad(root_of_a_tuple)(0.3, 0.2) - ct::grad(of_two)(0.3, 0.2)) < 1e-10);
+}
 
 TEST_CASE("Kepler's equation and the derivatives of its solution") {
   using namespace fixed_point;

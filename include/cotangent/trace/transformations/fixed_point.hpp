@@ -73,7 +73,9 @@ constexpr auto implicit_solution(F const& f, X const& start, Args const&... args
     auto const call = [&f](auto const& x, auto const& all) {
       return std::apply([&](auto const&... a) { return f(x, a...); }, all);
     };
-    using found = decltype(call(from, std::tuple(detail::as_argument<X, Args...>(args)...)));
+    // (its elements are named: a tuple deduced from one tuple is a copy of it)
+    using arguments = std::tuple<decltype(detail::as_argument<X, Args...>(args))...>;
+    using found = decltype(call(from, arguments(detail::as_argument<X, Args...>(args)...)));
     if constexpr (std::is_same_v<found, refused>) return refused{}; // reported where the function was refused
     else if constexpr (!is_like<value, found>) {
       Rules::value_refusal::template report<value, found>();
@@ -86,7 +88,7 @@ constexpr auto implicit_solution(F const& f, X const& start, Args const&... args
         return cotangent::vjp([&](auto const& a) { return call(y, a); })(all, w).second;
       };
       using solved = custom_function<decltype(solve), decltype(tangent), decltype(backward)>;
-      return solved(solve, tangent, backward)(std::tuple(detail::as_argument<X, Args...>(args)...));
+      return solved(solve, tangent, backward)(arguments(detail::as_argument<X, Args...>(args)...));
     }
   }
 }

@@ -36,9 +36,9 @@ struct rows_by_loop {
       sequences.push(extend::rows_to_sequence(by_row ? term{&b, x} : in_blocks({&b, x}, blocks, at_once)).id);
     term const limit = extend::count_of(extend::iota(b, element::int64, blocks), 1u, b.shape(dimensions{}));
     loop_builder loop(b, {.limit = limit.id, .scans = sequences.data(), .scanned = sequences.size()});
-    symbol const* const in = loop.open_body_of_rows() + 1;
     {
-      builder_scope const outer(b);
+      builder_scope const outer(b); // (before the body is open: the results of the loop belong outside)
+      symbol const* const in = loop.open_body_of_rows() + 1;
       body_scope<X...> const here(b, loop);
       if (!by_row) (void)b.open_block(); // a gradient computes a block again
       for (int k = 0; k < whole.size(); ++k) {
