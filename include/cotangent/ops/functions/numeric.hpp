@@ -67,6 +67,11 @@ struct logspace_kind {
     return extend::apply<op::pow>(extend::constant_like(exponents, 10), exponents);
   }
 };
+/// Of two literals: powers have no value before there is a graph.
+template <class Kind, extent Count, class A, class B> constexpr auto spaced(std::source_location where, A const& first, B const& last) {
+  if constexpr (literal<A> && literal<B>) return expr<double, Count>(standing{nullptr, standing::broken, 0, 0, {}, where});
+  else return detail::lift(where, with_extent<Kind, Count>{}, first, last);
+}
 
 /// All positions of an axis but the first, and all but the last.
 struct neighbors {
@@ -172,15 +177,15 @@ constexpr auto mod(X const& x, Y const& y, std::source_location where = std::sou
 template <detail::operand X> constexpr auto nan_to_num(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::nan_to_num_fn{}, x);
 }
-/// Count numbers from first to last with equal quotients. Both are positive, or both negative.
+/// Count numbers from first to last with equal quotients. Both are positive, or both negative. One of them is an expression, as 0 * x + 1.
 template <extent Count, detail::operand A, detail::operand B>
 constexpr auto geomspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::with_extent<detail::geomspace_kind, Count>{}, first, last);
+  return detail::spaced<detail::geomspace_kind, Count>(where, first, last);
 }
-/// Count powers of 10, whose exponents are equally spaced from first to last.
+/// Count powers of 10, whose exponents are equally spaced from first to last. One of these is an expression, as 0 * x + 1.
 template <extent Count, detail::operand A, detail::operand B>
 constexpr auto logspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::with_extent<detail::logspace_kind, Count>{}, first, last);
+  return detail::spaced<detail::logspace_kind, Count>(where, first, last);
 }
 /// The differences of neighbors along the last axis, or another one. Of no elements: none; but along an extent n,
 /// whose differences have the extent n-1, a call with n = 0 throws `shape_error`.

@@ -32,8 +32,7 @@ template <class Stage, int K, class Context> struct kernel {
 
   template <int J> static auto* pointer(Context const& x) noexcept {
     constexpr std::int32_t own = detail::shared_code<Stage, simd::bytes>::value.own.data[P.kernel_accesses.data[N.first_instance + J]];
-    auto* const first = reinterpret_cast<element_at<J>*>(x.buffer[own]);
-    return first == nullptr ? first : first + x.value(place<J>.offset); // (no elements need no memory)
+    return reinterpret_cast<element_at<J>*>(x.buffer[own]) + x.value(place<J>.offset);
   }
   template <int J> static box layout(Context const& x) noexcept {
     constexpr extend::dimensions d = g.shape(value_of(J));
@@ -177,6 +176,7 @@ template <class Stage, int K, class Context> struct kernel {
       else kernels::detail::copy_elements(size, from, to);
   }
   template <class T, std::size_t... J> static void join(Context const& x, std::index_sequence<J...> parts) noexcept {
+    if (layout<last>(x).count() == 0) return; // (there may be no memory)
     if constexpr ((has_lines<static_cast<int>(J)>() && ...)) {
       constexpr std::int64_t axis = attributes.of[0], step = g.shape(y).rank == 2 && axis == 0 ? g.shape(y).size[1] : 1;
       T* p = pointer<last>(x);

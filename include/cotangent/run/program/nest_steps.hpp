@@ -261,6 +261,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     } else if constexpr (Full) return load_value<V>(p + c);
     else return load_value<V>(p + c, count);
   }
+  /// True if all lanes are positions. (A constant where they never are: g++ warns of memory that is shorter than the vectors.)
+  template <bool Full> static constexpr bool is_whole(std::int64_t count) {
+    return Full || ((shape::inner_size < 0 || shape::inner_size >= W) && count == W);
+  }
   /// A load among neighbors: the first one transposes the whole window.
   template <int I, int S, bool Full, class V, class Registers>
   COTANGENT_INLINE V load_neighbor(Registers& r, std::int64_t c, std::int64_t count) const noexcept {
@@ -273,7 +277,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       V column[n];
       if constexpr (own.packed && Full) kernels::load_columns(column, p);
       else if constexpr (own.packed) kernels::load_columns(column, p, count);
-      else if ((Full || count == W) && (!own.leaves || c + W < lanes)) kernels::turn(column, p, stride);
+      else if (is_whole<Full>(count) && (!own.leaves || c + W < lanes)) kernels::turn(column, p, stride);
       else
         for (int k = 0; k < n; ++k) column[k] = k < own.used ? load_value<V>(p + k, stride, count) : V{};
       for (int k = 0; k < n; ++k) r.loaded.template at<E>(own.first + k) = column[k];
@@ -294,7 +298,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       for (int k = 0; k < n; ++k) column[k] = k < own.used ? r.stored.template at<E>(own.first + k) : y;
       if constexpr (own.packed && Full) kernels::store_columns(column, p);
       else if constexpr (own.packed) kernels::store_columns(column, p, count);
-      else if (Full || count == W) kernels::turn_back<own.used>(column, p, stride);
+      else if (is_whole<Full>(count)) kernels::turn_back<own.used>(column, p, stride);
       else
         for (int k = 0; k < own.used; ++k) store_value(p + k, column[k], stride, count);
     }
