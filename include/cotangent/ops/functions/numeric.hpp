@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <source_location>
+#include <type_traits>
 
 // Functions of numerical programs, as formulas over other operations: differences and integrals of samples, covariances, spaced
 // numbers, units of angles. (Not part of cotangent.hpp.)
@@ -69,7 +70,8 @@ struct logspace_kind {
 };
 /// Of two literals: powers have no value before there is a graph.
 template <class Kind, extent Count, class A, class B> constexpr auto spaced(std::source_location where, A const& first, B const& last) {
-  if constexpr (literal<A> && literal<B>) return expr<double, Count>(standing{nullptr, standing::broken, 0, 0, {}, where});
+  using T = std::conditional_t<std::is_same_v<A, float> && std::is_same_v<B, float>, float, double>;
+  if constexpr (literal<A> && literal<B>) return detail::lift(where, with_extent<Kind, Count>{}, expr<T>(first), last);
   else return detail::lift(where, with_extent<Kind, Count>{}, first, last);
 }
 
