@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 // Columns of a matrix of few columns, whose elements are consecutive in memory, as vectors.
@@ -45,31 +46,18 @@ template <class V, int Columns, int J> COTANGENT_INLINE std::ptrdiff_t elements_
   return left < 0 ? 0 : left < simd::lanes<V> ? left : simd::lanes<V>;
 }
 
-template <class V, std::size_t N, class T, std::size_t... J>
-COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p, std::ptrdiff_t count, std::index_sequence<J...>) {
-  constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
-  V const rows[]{simd::load<V>(p + static_cast<int>(J) * w, elements_left<V, n, static_cast<int>(J)>(count))...};
+/// `load` and `store` access vector J of the rows.
+template <class V, std::size_t N, class Load, std::size_t... J>
+COTANGENT_INLINE void load_columns(V (&columns)[N], Load const& load, std::index_sequence<J...>) {
+  constexpr int n = static_cast<int>(N);
+  V const rows[]{load(std::integral_constant<int, static_cast<int>(J)>())...};
   static_cast<void>(std::initializer_list<int>{(columns[J] = detail::gather_lanes(column_lane<n, static_cast<int>(J)>(), rows), 0)...});
 }
-template <class V, std::size_t N, class T, std::size_t... J>
-COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p, std::index_sequence<J...>) {
-  constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
-  V const rows[]{simd::load<V>(p + static_cast<int>(J) * w)...};
-  static_cast<void>(std::initializer_list<int>{(columns[J] = detail::gather_lanes(column_lane<n, static_cast<int>(J)>(), rows), 0)...});
-}
-template <class V, std::size_t N, class T, std::size_t... J>
-COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::index_sequence<J...>) {
+template <class V, std::size_t N, class Store, std::size_t... J>
+COTANGENT_INLINE void store_columns(V const (&columns)[N], Store const& store, std::index_sequence<J...>) {
   constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
   static_cast<void>(std::initializer_list<int>{
-      (simd::store(p + static_cast<int>(J) * w, detail::gather_lanes(row_lane<n, static_cast<int>(J), w>(), columns)), 0)...});
-}
-template <class V, std::size_t N, class T, std::size_t... J>
-COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::ptrdiff_t count, std::index_sequence<J...>) {
-  constexpr int w = simd::lanes<V>, n = static_cast<int>(N);
-  static_cast<void>(std::initializer_list<int>{
-      (simd::store(p + static_cast<int>(J) * w, detail::gather_lanes(row_lane<n, static_cast<int>(J), w>(), columns),
-                   elements_left<V, n, static_cast<int>(J)>(count)),
-       0)...});
+      (store(std::integral_constant<int, static_cast<int>(J)>(), detail::gather_lanes(row_lane<n, static_cast<int>(J), w>(), columns)), 0)...});
 }
 
 } // namespace detail
@@ -77,20 +65,33 @@ COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::ptrdiff_t 
 /// Lane i of columns[j] is p[i * N + j].
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class V, std::size_t N, class T> COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p) {
-  detail::load_columns(columns, p, std::make_index_sequence<N>());
+  detail::load_columns(
+      columns, [&](auto j) __attribute__((always_inline)) { return simd::load<V>(p + j * simd::lanes<V>); }, std::make_index_sequence<N>());
 }
 /// p[i * N + j] is lane i of columns[j].
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class V, std::size_t N, class T> COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p) {
-  detail::store_columns(columns, p, std::make_index_sequence<N>());
+  detail::store_columns(
+      columns, [&](auto j, V const& row) __attribute__((always_inline)) { simd::store(p + j * simd::lanes<V>, row); },
+      std::make_index_sequence<N>());
 }
 /// The same for the first `count` rows; the other lanes are zero, and memory behind them is not touched.
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class V, std::size_t N, class T> COTANGENT_INLINE void load_columns(V (&columns)[N], T const* p, std::ptrdiff_t count) {
-  detail::load_columns(columns, p, count, std::make_index_sequence<N>());
+  detail::load_columns(
+      columns,
+      [&](auto j) __attribute__((always_inline)) {
+        return simd::load<V>(p + j * simd::lanes<V>, detail::elements_left<V, static_cast<int>(N), decltype(j)::value>(count));
+      },
+      std::make_index_sequence<N>());
 }
 template <class V, std::size_t N, class T> COTANGENT_INLINE void store_columns(V const (&columns)[N], T* p, std::ptrdiff_t count) {
-  detail::store_columns(columns, p, count, std::make_index_sequence<N>());
+  detail::store_columns(
+      columns,
+      [&](auto j, V const& row) __attribute__((always_inline)) {
+        simd::store(p + j * simd::lanes<V>, row, detail::elements_left<V, static_cast<int>(N), decltype(j)::value>(count));
+      },
+      std::make_index_sequence<N>());
 }
 
 } // namespace COTANGENT_ABI
