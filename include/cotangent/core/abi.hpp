@@ -65,6 +65,13 @@
 #  define COTANGENT_INLINE [[gnu::always_inline]] inline
 #endif
 
+// Formulas of operations. Without optimization they are called: inlined, they take a quarter of the compile time, and run no faster.
+#if defined(__OPTIMIZE__)
+#  define COTANGENT_FORMULA COTANGENT_INLINE
+#else
+#  define COTANGENT_FORMULA inline
+#endif
+
 // A tail call. Optimized code compiles it to a jump; clang guarantees it.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #  define COTANGENT_JUMP [[clang::musttail]]

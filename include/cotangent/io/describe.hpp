@@ -120,7 +120,7 @@ private:
 template <class Visit>
 void with_planned_region(graph_view const& g, std::int32_t r, int vector_bytes, bool straight_code, Visit visit) {
   graph own;
-  if (has_control(g)) own = region_graph(g, r);
+  if (has_control(g)) own = region_graph(g, r, sequence_solver(g).sizes());
   graph_view const view = has_control(g) ? graph_view(own) : g;
   bool const straight = straight_code && runs_straight(view, vector_bytes);
   visit(view, straight ? plan() : make_plan(view, vector_bytes), straight);

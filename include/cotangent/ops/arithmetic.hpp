@@ -17,7 +17,7 @@ struct add : extend::elementwise<2> {
   static constexpr char const* name = "add";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::add(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b) { return math::add(a, b); }
   static constexpr void adjoint(adjoint_rule& r) {
     if (r.wanted(0)) r.give(0, r.dy());
     if (r.wanted(1)) r.give(1, r.dy());
@@ -30,7 +30,7 @@ struct add : extend::elementwise<2> {
 struct negate : extend::elementwise<1> {
   static constexpr char const* name = "neg";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a) { return math::neg(a); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a) { return math::neg(a); }
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, detail::push(info_of<negate>(), {r.dy()})); }
   static constexpr void tangent(tangent_rule& r) { r.give(detail::push(info_of<negate>(), {r.dx()})); }
 };
@@ -38,7 +38,7 @@ struct negate : extend::elementwise<1> {
 struct subtract : extend::elementwise<2> {
   static constexpr char const* name = "sub";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::sub(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b) { return math::sub(a, b); }
   static constexpr void adjoint(adjoint_rule& r) {
     if (r.wanted(0)) r.give(0, r.dy());
     if (r.wanted(1)) r.give(1, detail::push(info_of<negate>(), {r.dy()}));
@@ -53,14 +53,14 @@ struct multiply : extend::elementwise<2> {
   static constexpr char const* name = "mul";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::mul(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b) { return math::mul(a, b); }
   static constexpr term partial(rule const& r, int k) { return r.x(1 - k); }
 };
 
 struct divide : extend::elementwise<2> {
   static constexpr char const* name = "div";
   static constexpr float cost = 4;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return static_cast<V>(a / b); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b) { return static_cast<V>(a / b); }
   // (dy / b, -(dy / b) y): both share one division.
   static constexpr void adjoint(adjoint_rule& r) {
     term const q = detail::push(info_of<divide>(), {r.dy(), r.x(1)});
@@ -79,7 +79,7 @@ struct divide : extend::elementwise<2> {
 /// a b + c, rounded once if the target has FMA. Simplify emits it before any pass duplicates nodes.
 struct multiply_add : extend::elementwise<3> {
   static constexpr char const* name = "fma";
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b, V const& c) { return math::fma(a, b, c); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b, V const& c) { return math::fma(a, b, c); }
   static constexpr void adjoint(adjoint_rule& r) {
     if (r.wanted(0)) r.give(0, detail::push(info_of<multiply>(), {r.dy(), r.x(1)}));
     if (r.wanted(1)) r.give(1, detail::push(info_of<multiply>(), {r.dy(), r.x(0)}));

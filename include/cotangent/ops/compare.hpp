@@ -17,20 +17,20 @@ struct comparison : extend::elementwise<2> {
 struct equal : comparison {
   static constexpr char const* name = "equal";
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a == b; }
+  template <class V> COTANGENT_FORMULA static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a == b; }
 };
 struct not_equal : comparison {
   static constexpr char const* name = "not_equal";
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a != b; }
+  template <class V> COTANGENT_FORMULA static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a != b; }
 };
 struct less : comparison {
   static constexpr char const* name = "less";
-  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a < b; }
+  template <class V> COTANGENT_FORMULA static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a < b; }
 };
 struct less_equal : comparison {
   static constexpr char const* name = "less_equal";
-  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a <= b; }
+  template <class V> COTANGENT_FORMULA static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a <= b; }
 };
 
 struct logic : extend::elementwise<2> {
@@ -40,17 +40,17 @@ struct logic : extend::elementwise<2> {
 };
 struct logical_and : logic {
   static constexpr char const* name = "and";
-  template <class M> COTANGENT_INLINE static constexpr M apply(M const& a, M const& b) { return math::logical_and(a, b); }
+  template <class M> COTANGENT_FORMULA static constexpr M apply(M const& a, M const& b) { return math::logical_and(a, b); }
 };
 struct logical_or : logic {
   static constexpr char const* name = "or";
-  template <class M> COTANGENT_INLINE static constexpr M apply(M const& a, M const& b) { return math::logical_or(a, b); }
+  template <class M> COTANGENT_FORMULA static constexpr M apply(M const& a, M const& b) { return math::logical_or(a, b); }
 };
 struct logical_not : extend::elementwise<1> {
   static constexpr char const* name = "not";
   static constexpr extend::takes operands = extend::takes::booleans;
   static constexpr derivative_kind derivative = derivative_kind::zero;
-  template <class M> COTANGENT_INLINE static constexpr M apply(M const& a) { return math::logical_not(a); }
+  template <class M> COTANGENT_FORMULA static constexpr M apply(M const& a) { return math::logical_not(a); }
 };
 
 /// select(c, a, b): a where c is true, else b.
@@ -58,7 +58,7 @@ struct select : extend::elementwise<3> {
   static constexpr char const* name = "select";
   static constexpr extend::takes operands = extend::takes::anything;
   static constexpr bool condition_first = true;
-  template <class M, class V> COTANGENT_INLINE static constexpr V apply(M const& m, V const& a, V const& b) { return math::select(m, a, b); }
+  template <class M, class V> COTANGENT_FORMULA static constexpr V apply(M const& m, V const& a, V const& b) { return math::select(m, a, b); }
   static constexpr void adjoint(adjoint_rule& r) {
     term const zero = extend::constant_like(r.dy(), 0);
     if (r.wanted(1)) r.give(1, detail::push(info_of<select>(), {r.x(0), r.dy(), zero}));
@@ -104,7 +104,7 @@ struct stop_gradient : extend::primitive<operation_kind::identity, 1> {
 /// x under a second symbol: the argument of a function that is differentiated inside another one.
 struct identity : extend::primitive<operation_kind::identity, 1> {
   static constexpr char const* name = "identity";
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return x; }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return x; }
   static constexpr void infer(inference& r) { r.like(0); }
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy()); }
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx()); }

@@ -19,7 +19,7 @@ namespace op {
 struct exp : extend::elementwise<1> {
   static constexpr char const* name = "exp";
   static constexpr float cost = 12;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::exp(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::exp(x); }
   static constexpr term partial(auto const& r, int) { return r.y(); }
 };
 
@@ -29,7 +29,7 @@ struct exp : extend::elementwise<1> {
 struct log : extend::elementwise<1> {
   static constexpr char const* name = "log";
   static constexpr float cost = 14;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::log(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / r.x()); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / r.x()); }
 };
@@ -40,7 +40,7 @@ struct log : extend::elementwise<1> {
 struct sqrt : extend::elementwise<1> {
   static constexpr char const* name = "sqrt";
   static constexpr float cost = 5;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sqrt(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::sqrt(x); }
   static constexpr void adjoint(auto& r) { r.give(0, 0.5 * r.dy() / r.y()); }
   static constexpr void tangent(auto& r) { r.give(0.5 * r.dx() / r.y()); }
 };
@@ -51,7 +51,7 @@ struct sqrt : extend::elementwise<1> {
 struct square : extend::elementwise<1> {
   static constexpr char const* name = "square";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::mul(x, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::mul(x, x); }
   static constexpr term partial(auto const& r, int) { return 2 * r.x(); }
 };
 
@@ -61,7 +61,7 @@ struct square : extend::elementwise<1> {
 struct reciprocal : extend::elementwise<1> {
   static constexpr char const* name = "reciprocal";
   static constexpr float cost = 4;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) {
     return static_cast<V>(math::broadcast<V>(1) / x);
   }
   static constexpr term partial(auto const& r, int) { return -(r.y() * r.y()); }
@@ -73,7 +73,7 @@ struct reciprocal : extend::elementwise<1> {
 struct abs : extend::elementwise<1> {
   static constexpr char const* name = "abs";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::abs(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::abs(x); }
   static constexpr term partial(auto const& r, int);
 };
 
@@ -84,7 +84,7 @@ struct sign : extend::elementwise<1> {
   static constexpr char const* name = "sign";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr derivative_kind derivative = derivative_kind::zero;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) {
     V const zero{};
     V const one = math::broadcast<V>(1);
     return math::select(x > zero, one, math::select(x < zero, static_cast<V>(-one), x));
@@ -97,14 +97,14 @@ constexpr term abs::partial(auto const& r, int) { return extend::apply<sign>(r.x
 struct floor : extend::elementwise<1> {
   static constexpr char const* name = "floor";
   static constexpr derivative_kind derivative = derivative_kind::zero;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::floor(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::floor(x); }
 };
 
 /// The nearest integer, and the even one of two; -0.5 gives -0, as by std::nearbyint. Adjoint: 0.
 struct round : extend::elementwise<1> {
   static constexpr char const* name = "round";
   static constexpr derivative_kind derivative = derivative_kind::zero;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::round_to_even(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::round_to_even(x); }
 };
 
 /// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
@@ -114,7 +114,7 @@ struct sin : extend::elementwise<1> {
   static constexpr char const* name = "sin";
   using emits = operations<struct cos>;
   static constexpr float cost = 18;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sin(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::sin(x); }
   static constexpr term partial(auto const& r, int);
 };
 /// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
@@ -124,7 +124,7 @@ struct cos : extend::elementwise<1> {
   static constexpr char const* name = "cos";
   using emits = operations<sin>;
   static constexpr float cost = 18;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cos(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::cos(x); }
   static constexpr term partial(auto const& r, int) { return -extend::apply<sin>(r.x()); }
 };
 constexpr term sin::partial(auto const& r, int) { return extend::apply<cos>(r.x()); }
@@ -134,7 +134,7 @@ constexpr term sin::partial(auto const& r, int) { return extend::apply<cos>(r.x(
 struct atan : extend::elementwise<1> {
   static constexpr char const* name = "atan";
   static constexpr float cost = 20;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::atan(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::atan(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / (1 + r.x() * r.x())); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / (1 + r.x() * r.x())); }
 };
@@ -146,7 +146,7 @@ struct sinh : extend::elementwise<1> {
   static constexpr char const* name = "sinh";
   using emits = operations<struct cosh>;
   static constexpr float cost = 24;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sinh(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::sinh(x); }
   static constexpr term partial(auto const& r, int);
 };
 /// Value: 3 ulp
@@ -156,7 +156,7 @@ struct cosh : extend::elementwise<1> {
   static constexpr char const* name = "cosh";
   using emits = operations<sinh>;
   static constexpr float cost = 18;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cosh(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::cosh(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<sinh>(r.x()); }
 };
 /// Value: the number that has the hyperbolic sine x; 3 ulp
@@ -165,7 +165,7 @@ struct cosh : extend::elementwise<1> {
 struct asinh : extend::elementwise<1> {
   static constexpr char const* name = "asinh";
   static constexpr float cost = 26;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::asinh(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::asinh(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / root(r)); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / root(r)); }
   static constexpr term root(auto const& r) { return extend::apply<sqrt>(1 + r.x() * r.x()); }
@@ -177,7 +177,7 @@ constexpr term sinh::partial(auto const& r, int) { return extend::apply<cosh>(r.
 struct tanh : extend::elementwise<1> {
   static constexpr char const* name = "tanh";
   static constexpr float cost = 20;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::tanh(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::tanh(x); }
   static constexpr term partial(auto const& r, int) { return 1 - r.y() * r.y(); }
 };
 
@@ -187,7 +187,7 @@ struct sigmoid : extend::elementwise<1> {
   static constexpr char const* name = "sigmoid";
   using emits = operations<struct softplus>;
   static constexpr float cost = 18;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sigmoid(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::sigmoid(x); }
   static constexpr term partial(auto const& r, int) { return r.y() * (1 - r.y()); }
 };
 
@@ -197,7 +197,7 @@ struct softplus : extend::elementwise<1> {
   static constexpr char const* name = "softplus";
   using emits = operations<sigmoid>;
   static constexpr float cost = 26;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::softplus(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::softplus(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<sigmoid>(r.x()); }
 };
 
@@ -207,7 +207,7 @@ struct softplus : extend::elementwise<1> {
 struct log1p : extend::elementwise<1> {
   static constexpr char const* name = "log1p";
   static constexpr float cost = 16;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log1p(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::log1p(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / (1 + r.x())); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / (1 + r.x())); }
 };
@@ -217,7 +217,7 @@ struct log1p : extend::elementwise<1> {
 struct expm1 : extend::elementwise<1> {
   static constexpr char const* name = "expm1";
   static constexpr float cost = 14;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::expm1(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::expm1(x); }
   static constexpr term partial(auto const& r, int) { return r.y() + 1; }
 };
 
@@ -228,7 +228,7 @@ struct expm1 : extend::elementwise<1> {
 struct relu : extend::elementwise<1> {
   static constexpr char const* name = "relu";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::select(x < V{}, V{}, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::select(x < V{}, V{}, x); }
   static constexpr void adjoint(auto& r) { r.give(0, chosen(r, r.dy())); }
   static constexpr void tangent(auto& r) { r.give(chosen(r, r.dx())); }
   // Selects by the result, so that x need not be saved.
@@ -241,7 +241,7 @@ struct relu : extend::elementwise<1> {
 struct pow : extend::elementwise<2> {
   static constexpr char const* name = "pow";
   static constexpr float cost = 40;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& p) { return math::pow(x, p); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& p) { return math::pow(x, p); }
   static constexpr term partial(auto const& r, int k) {
     auto const x = r.x(0), p = r.x(1);
     // If p and x are 0, p x^(p-1) would be 0 times infinity.
@@ -255,7 +255,7 @@ struct max : extend::elementwise<2> {
   static constexpr char const* name = "max";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::max(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b) { return math::max(a, b); }
   static constexpr term partial(auto const& r, int k) {
     term const a = r.x(k), b = r.x(1 - k);
     return extend::select(a > b, extend::constant_like(a, 1),
@@ -267,7 +267,7 @@ struct min : extend::elementwise<2> {
   static constexpr char const* name = "min";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::min(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& b) { return math::min(a, b); }
   static constexpr term partial(auto const& r, int k) {
     term const a = r.x(k), b = r.x(1 - k);
     return extend::select(a < b, extend::constant_like(a, 1),

@@ -21,12 +21,12 @@ struct integer_division : extend::elementwise<2> {
 /// x / y of integers without its fraction; x / 0 is -1.
 struct quotient : integer_division {
   static constexpr char const* name = "quotient";
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::quotient(x, y); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& y) { return math::quotient(x, y); }
 };
 /// The remainder of x / y of integers, with the sign of x; x if y is 0.
 struct remainder : integer_division {
   static constexpr char const* name = "remainder";
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::remainder(x, y); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& y) { return math::remainder(x, y); }
 };
 
 } // namespace op

@@ -17,7 +17,7 @@ COTANGENT_REFUSAL(pooling_padding, less_than, padding_given, extent_of_pooled_wi
 namespace detail {
 
 /// True if `v` equals the maximum `m` of its window, or is NaN.
-template <class V> COTANGENT_INLINE constexpr math::mask_t<V> reaches(V const& v, V const& m) {
+template <class V> COTANGENT_FORMULA constexpr math::mask_t<V> reaches(V const& v, V const& m) {
   return math::logical_or<math::mask_t<V>>(v == m, math::is_nan(v));
 }
 
@@ -36,7 +36,7 @@ constexpr std::int64_t taps_inside(stencil const& z, stencil_position const& at)
 // The functions below process one window at one channel, or at as many channels as V has lanes. `x` and `to`
 // point to that channel; `get` and `put` read and write V there.
 
-template <class V, class Get> COTANGENT_INLINE constexpr V largest_of(stencil const& z,
+template <class V, class Get> COTANGENT_FORMULA constexpr V largest_of(stencil const& z,
                                                                       stencil_position const& at, Get get) {
   V m{};
   bool first = true;
@@ -47,7 +47,7 @@ template <class V, class Get> COTANGENT_INLINE constexpr V largest_of(stencil co
   return m;
 }
 template <class V, class Get>
-COTANGENT_INLINE constexpr V times_reached(stencil const& z, stencil_position const& at, V const& m,
+COTANGENT_FORMULA constexpr V times_reached(stencil const& z, stencil_position const& at, V const& m,
                                            Get get) {
   V hits{};
   detail::for_taps(z, at, [&](std::int64_t p) {
@@ -56,14 +56,14 @@ COTANGENT_INLINE constexpr V times_reached(stencil const& z, stencil_position co
   return hits;
 }
 
-template <class V, class Get> COTANGENT_INLINE constexpr V mean_of(stencil const& z,
+template <class V, class Get> COTANGENT_FORMULA constexpr V mean_of(stencil const& z,
                                                                    stencil_position const& at, Get get) {
   V sum{};
   detail::for_taps(z, at, [&](std::int64_t p) { sum = static_cast<V>(sum + get(p)); });
   return static_cast<V>(sum / math::broadcast<V>(static_cast<math::lane_t<V>>(detail::taps_inside(z, at))));
 }
 template <class V, class Get, class Put>
-COTANGENT_INLINE constexpr void spread_mean(stencil const& z, stencil_position const& at, V const& dy,
+COTANGENT_FORMULA constexpr void spread_mean(stencil const& z, stencil_position const& at, V const& dy,
                                             Get get, Put put) {
   V const share =
       static_cast<V>(dy / math::broadcast<V>(static_cast<math::lane_t<V>>(detail::taps_inside(z, at))));
@@ -71,7 +71,7 @@ COTANGENT_INLINE constexpr void spread_mean(stencil const& z, stencil_position c
 }
 /// `x` reads the image, `get` and `put` access its cotangent.
 template <class V, class X, class Get, class Put>
-COTANGENT_INLINE constexpr void spread_largest(stencil const& z, stencil_position const& at, V const& dy, X x,
+COTANGENT_FORMULA constexpr void spread_largest(stencil const& z, stencil_position const& at, V const& dy, X x,
                                                Get get, Put put) {
   V const m = detail::largest_of<V>(z, at, x);
   V const share = static_cast<V>(dy / detail::times_reached<V>(z, at, m, x));
@@ -81,7 +81,7 @@ COTANGENT_INLINE constexpr void spread_largest(stencil const& z, stencil_positio
 }
 /// The mean of `dx` over the pixels where `x` is largest.
 template <class V, class X, class Get>
-COTANGENT_INLINE constexpr V at_largest(stencil const& z, stencil_position const& at, X x, Get dx) {
+COTANGENT_FORMULA constexpr V at_largest(stencil const& z, stencil_position const& at, X x, Get dx) {
   V const m = detail::largest_of<V>(z, at, x);
   V sum{};
   detail::for_taps(z, at, [&](std::int64_t p) {

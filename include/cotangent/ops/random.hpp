@@ -31,7 +31,7 @@ template <class Self, int Bits, bool Second> struct random_bits : extend::elemen
   static constexpr extend::takes operands = extend::takes::numbers; // `infer` checks which
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr float cost = 60;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& key, V const& position) {
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& key, V const& position) {
     if constexpr (!std::is_same_v<math::lane_t<V>, std::int64_t>) return static_cast<void>(position), key;
     else {
       using U = math::with_lane<V, std::uint64_t>;

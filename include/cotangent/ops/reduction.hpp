@@ -51,7 +51,7 @@ namespace op {
 /// the lowest value.
 struct reduce_max : reduction {
   static constexpr char const* name = "reduce_max";
-  template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return math::max(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V combine(V const& a, V const& b) { return math::max(a, b); }
   template <class T> static constexpr T neutral() { return detail::lowest<T>(); }
   static constexpr void adjoint(adjoint_rule& r) { detail::adjoint_of_extreme<reduce_max>(r); }
   static constexpr void tangent(tangent_rule& r) { detail::tangent_of_extreme<reduce_max>(r); }
@@ -59,7 +59,7 @@ struct reduce_max : reduction {
 /// The minimum over axes; otherwise like the maximum.
 struct reduce_min : reduction {
   static constexpr char const* name = "reduce_min";
-  template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return math::min(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V combine(V const& a, V const& b) { return math::min(a, b); }
   template <class T> static constexpr T neutral() { return detail::highest<T>(); }
   static constexpr void adjoint(adjoint_rule& r) { detail::adjoint_of_extreme<reduce_min>(r); }
   static constexpr void tangent(tangent_rule& r) { detail::tangent_of_extreme<reduce_min>(r); }

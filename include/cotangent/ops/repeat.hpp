@@ -105,7 +105,7 @@ struct reduction {
 /// The sum over axes. Adjoint: broadcast(dy).
 struct sum : reduction {
   static constexpr char const* name = "sum";
-  template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return math::add(a, b); }
+  template <class V> COTANGENT_FORMULA static constexpr V combine(V const& a, V const& b) { return math::add(a, b); }
   template <class T> static constexpr T neutral() { return T{}; }
   static constexpr void adjoint(adjoint_rule& r) {
     r.give(0, repeat(r.dy(), r.x().shape_id(), static_cast<std::uint32_t>(r.attribute())));

@@ -74,7 +74,7 @@ template <class Measure = detail::estimated_bytes, class Budget = no_budget> str
   bool in_order = true;              // false: a node may precede nodes whose results it reads
   dependency const* extra = nullptr; // further dependencies between nodes
   int extra_count = 0;
-  straight_test is_straight = nullptr; // null: nothing runs as straight-line code
+  straight_test find_straight = nullptr; // null: nothing runs as straight-line code
 };
 
 /// Each pass has three functions: `runs`, whether it has anything to do; `run`; `room`, a guess of the size of its result.
@@ -159,9 +159,9 @@ struct budget {
 /// Sub-graphs that run as straight-line code have formulas in place of small linear systems.
 struct expand {
   static constexpr bool runs(graph_view const& g, auto const& o) {
-    return o.is_straight != nullptr && detail::regions_with_formulas(g, o.is_straight).nodes > 0;
+    return o.find_straight != nullptr && detail::regions_with_formulas(g, o.find_straight).nodes > 0;
   }
-  static constexpr built run(graph_view const& g, auto const& o) { return detail::expanded(g, o.is_straight); }
+  static constexpr built run(graph_view const& g, auto const& o) { return detail::expanded(g, o.find_straight); }
   static constexpr capacity room(graph_view const& g) {
     capacity c = capacity::of(g).widened();
     for (std::int32_t i = 0; i < g.node_count; ++i)

@@ -23,7 +23,7 @@ inline constexpr bool is_fast = COTANGENT_ABI_FAST != 0; // -ffast-math: the com
 
 /// x, hidden from the optimizer, so that neither contraction nor -ffast-math sees through it.
 template <class V>
-COTANGENT_INLINE constexpr V opaque(V const& x) {
+COTANGENT_FORMULA constexpr V opaque(V const& x) {
   if (std::is_constant_evaluated()) return x;
   if constexpr (is_wide<V>) return join<V>(opaque(split(x).low), opaque(split(x).high));
   else if constexpr (is_vector<V> && sizeof(V) == sizeof(double))
@@ -59,26 +59,26 @@ template <class V>
 using modular = typename detail::modular_of<V>::type;
 
 template <class V>
-COTANGENT_INLINE constexpr V add(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V add(V const& a, V const& b) {
   if constexpr (is_integer<V>) return bit_cast<V>(bit_cast<modular<V>>(a) + bit_cast<modular<V>>(b));
   else return a + b;
 }
 
 template <class V>
-COTANGENT_INLINE constexpr V sub(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V sub(V const& a, V const& b) {
   if constexpr (is_integer<V>) return bit_cast<V>(bit_cast<modular<V>>(a) - bit_cast<modular<V>>(b));
   else return a - b;
 }
 
 template <class V>
-COTANGENT_INLINE constexpr V neg(V const& a) {
+COTANGENT_FORMULA constexpr V neg(V const& a) {
   if constexpr (is_integer<V>) return bit_cast<V>(modular<V>{} - bit_cast<modular<V>>(a));
   else return -a;
 }
 
 /// a * b, rounded, never fused with a later addition.
 template <class V>
-COTANGENT_INLINE constexpr V mul(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V mul(V const& a, V const& b) {
 #if defined(__clang__)
 #  pragma clang fp contract(off)
   constexpr bool barrier = has_fma && is_fast;
@@ -94,19 +94,19 @@ namespace detail {
 
 struct do_fma {
   template <class V>
-  COTANGENT_INLINE V operator()(V const& a, V const& b, V const& c) const;
+  COTANGENT_FORMULA V operator()(V const& a, V const& b, V const& c) const;
 };
 
 struct do_sqrt {
   template <class V>
-  COTANGENT_INLINE V operator()(V const& x) const;
+  COTANGENT_FORMULA V operator()(V const& x) const;
 };
 
 } // namespace detail
 
 /// a * b + c: rounded once if the target has FMA, else twice; the same in a constant evaluation.
 template <class V>
-COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
+COTANGENT_FORMULA constexpr V fma(V const& a, V const& b, V const& c) {
   if constexpr (is_integer<V>) return math::add(math::mul(a, b), c);
   else if constexpr (!has_fma || !is_floating<V>) return a * b + c;
   else if constexpr (!is_vector<V>) {
@@ -125,7 +125,7 @@ COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
 
 /// `any`: some lane of the mask is true; `all`: every lane is.
 template <class M>
-COTANGENT_INLINE constexpr bool any(M const& m) {
+COTANGENT_FORMULA constexpr bool any(M const& m) {
   if constexpr (!is_vector<M>) return m;
   else if constexpr (native_any<sizeof(M)>::exists) return native_any<sizeof(M)>::any(m);
   else if constexpr (is_wide<M>) return any(split(m).low | split(m).high);
@@ -141,13 +141,13 @@ COTANGENT_INLINE constexpr bool any(M const& m) {
 }
 
 template <class M>
-COTANGENT_INLINE constexpr bool all(M const& m) {
+COTANGENT_FORMULA constexpr bool all(M const& m) {
   return !any(logical_not(m));
 }
 
 /// True if x is NaN, also with -ffast-math.
 template <class V>
-COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
+COTANGENT_FORMULA constexpr mask_t<V> is_nan(V const& x) {
   if constexpr (!is_floating<V>) return x != x;
   else if constexpr (!is_fast) return x != x;
   else {
@@ -161,7 +161,7 @@ COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
 
 /// The absolute value; the lowest integer is its own.
 template <class V>
-COTANGENT_INLINE constexpr V abs(V const& x) {
+COTANGENT_FORMULA constexpr V abs(V const& x) {
   if constexpr (!is_floating<V>) return select(x < V{}, math::neg(x), x);
   else if constexpr (is_vector<V>)
     return bit_cast<V>(bit_cast<bits_t<V>>(x) & std::numeric_limits<lane_t<bits_t<V>>>::max());
@@ -171,7 +171,7 @@ COTANGENT_INLINE constexpr V abs(V const& x) {
 
 /// The magnitude of x with the sign of y.
 template <class V>
-COTANGENT_INLINE constexpr V copysign(V const& x, V const& y) {
+COTANGENT_FORMULA constexpr V copysign(V const& x, V const& y) {
   if constexpr (is_vector<V>) {
     using bits = bits_t<V>;
     constexpr auto magnitude = std::numeric_limits<lane_t<bits>>::max();
@@ -190,7 +190,7 @@ namespace detail {
 // take_first ? a : b, or NaN if either is NaN. With -ffast-math, comparing or selecting floating values is
 // undefined if one is NaN, so integers decide there.
 template <class M, class V>
-COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V choose(M const& take_first, V const& a, V const& b) {
   if constexpr (!is_floating<V>) return select(take_first, a, b);
   // the inner select is one instruction, unless clang joins the masks
   else if constexpr (!is_fast && is_vector<V>)
@@ -208,14 +208,14 @@ COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b)
 
 /// The larger and the smaller value: NaN if either is NaN, b if they are equal.
 template <class V>
-COTANGENT_INLINE constexpr V max(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V max(V const& a, V const& b) {
   if constexpr (is_floating<V> && !is_fast && native<V>::exists) // `at_least` gives b if either is NaN
     return select(is_nan(a), a, native<V>::at_least(b, a));
   else return detail::choose(a > b, a, b);
 }
 
 template <class V>
-COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V min(V const& a, V const& b) {
   if constexpr (is_floating<V> && !is_fast && native<V>::exists)
     return select(is_nan(a), a, native<V>::at_most(b, a));
   else return detail::choose(a < b, a, b);
@@ -224,20 +224,20 @@ COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
 /// x clamped to one limit, which is not NaN; NaN stays NaN. These take one instruction each, max and min
 /// above three.
 template <class V>
-COTANGENT_INLINE constexpr V at_most(V const& x, V const& limit) {
+COTANGENT_FORMULA constexpr V at_most(V const& x, V const& limit) {
   if constexpr (native<V>::exists) return native<V>::at_most(x, limit);
   else return select(limit < x, limit, x);
 }
 
 template <class V>
-COTANGENT_INLINE constexpr V at_least(V const& x, V const& limit) {
+COTANGENT_FORMULA constexpr V at_least(V const& x, V const& limit) {
   if constexpr (native<V>::exists) return native<V>::at_least(x, limit);
   else return select(limit > x, limit, x);
 }
 
 /// The square root, rounded once; NaN for negative x.
 template <class V>
-COTANGENT_INLINE constexpr V sqrt(V const& x) {
+COTANGENT_FORMULA constexpr V sqrt(V const& x) {
   if constexpr (!is_vector<V>) {
     if (std::is_constant_evaluated()) {
       if (!(x > 0) || x > std::numeric_limits<V>::max())
@@ -265,18 +265,18 @@ COTANGENT_INLINE constexpr V sqrt(V const& x) {
 }
 
 template <class V>
-COTANGENT_INLINE V detail::do_fma::operator()(V const& a, V const& b, V const& c) const {
+COTANGENT_FORMULA V detail::do_fma::operator()(V const& a, V const& b, V const& c) const {
   return math::fma(a, b, c);
 }
 
 template <class V>
-COTANGENT_INLINE V detail::do_sqrt::operator()(V const& x) const {
+COTANGENT_FORMULA V detail::do_sqrt::operator()(V const& x) const {
   return math::sqrt(x);
 }
 
 /// The nearest integer, ties to even; keeps the sign of zero, infinities and NaN.
 template <class V>
-COTANGENT_INLINE constexpr V round_to_even(V const& x) {
+COTANGENT_FORMULA constexpr V round_to_even(V const& x) {
   if constexpr (native<V>::rounds) return native<V>::round_to_even(x);
   else {
 #if defined(__clang__) && COTANGENT_ABI_ROUNDS
@@ -293,7 +293,7 @@ COTANGENT_INLINE constexpr V round_to_even(V const& x) {
 
 /// The largest integer not above x.
 template <class V>
-COTANGENT_INLINE constexpr V floor(V const& x) {
+COTANGENT_FORMULA constexpr V floor(V const& x) {
   if constexpr (native<V>::rounds) return native<V>::floor(x);
   else {
 #if defined(__clang__) && COTANGENT_ABI_ROUNDS

@@ -11,7 +11,7 @@ inline namespace COTANGENT_ABI {
 ///
 /// Value: within 2 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V erf(V const& x) {
+COTANGENT_FORMULA constexpr V erf(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::erf(split(x).low), math::erf(split(x).high));
   if constexpr (!is_vector<V>)

@@ -20,7 +20,7 @@ template <class V>
 inline constexpr double exp_magic = single<V> ? 0x1.8p23 + 126 : 0x1.8p52 + 1022;
 
 template <class V>
-COTANGENT_INLINE constexpr exp_reduction<V> reduce_exp(V const& x) {
+COTANGENT_FORMULA constexpr exp_reduction<V> reduce_exp(V const& x) {
   V const magic = constant<V>(exp_magic<V>);
   V const sum = rounded(fma(x, constant<V>(0x1.71547652b82fep+0), magic));
   V const n = rounded(sum - magic);
@@ -41,7 +41,7 @@ struct no_factor {};
 
 // factor 2^n e^r for a reduced r, where `sum` is n and the magic number. A factor costs half the rounding error of a product.
 template <class Factor, class V>
-COTANGENT_INLINE constexpr V exp_of_reduced(Factor const& factor, V const& sum, V const& r) {
+COTANGENT_FORMULA constexpr V exp_of_reduced(Factor const& factor, V const& sum, V const& r) {
   constexpr bool f = single<V>;
   // 2^(n - 1) if it is normal; the rest of the scaling, 1 otherwise, comes last and rounds once.
   V const normal = at_least(sum, constant<V>(exp_magic<V> - (f ? 120 : 1000)));
@@ -69,7 +69,7 @@ COTANGENT_INLINE constexpr V exp_of_reduced(Factor const& factor, V const& sum, 
 
 // factor e^(high + low...), with at most one `low` of about an ulp of high.
 template <class Factor, class V, class... Low>
-COTANGENT_INLINE constexpr V exp_times(Factor const& factor, V const& high, Low const&... low) {
+COTANGENT_FORMULA constexpr V exp_times(Factor const& factor, V const& high, Low const&... low) {
   constexpr bool f = single<V>;
   // Arguments out of range become infinity and zero.
   V const a = at_least(at_most(high, constant<V>(f ? 89 : 709.8)), constant<V>(f ? -104 : -746));
@@ -78,7 +78,7 @@ COTANGENT_INLINE constexpr V exp_times(Factor const& factor, V const& high, Low 
 }
 
 template <class V, class... Low>
-COTANGENT_INLINE constexpr V exp_of_sum(V const& high, Low const&... low) {
+COTANGENT_FORMULA constexpr V exp_of_sum(V const& high, Low const&... low) {
   return exp_times(no_factor{}, high, low...);
 }
 
@@ -88,7 +88,7 @@ COTANGENT_INLINE constexpr V exp_of_sum(V const& high, Low const&... low) {
 ///
 /// Value: within 1 ulp (without FMA: 1.2); subnormal, zero or infinite if the power is.
 template <class V>
-COTANGENT_INLINE constexpr V exp(V const& x) {
+COTANGENT_FORMULA constexpr V exp(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::exp(split(x).low), math::exp(split(x).high));
   if constexpr (!is_vector<V>)
@@ -101,7 +101,7 @@ COTANGENT_INLINE constexpr V exp(V const& x) {
 ///
 /// Value: within 1 ulp; exact for integers; subnormal, zero or infinite if the power is.
 template <class V>
-COTANGENT_INLINE constexpr V exp2(V const& x) {
+COTANGENT_FORMULA constexpr V exp2(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::exp2(split(x).low), math::exp2(split(x).high));
   constexpr bool f = single<V>;
@@ -121,7 +121,7 @@ namespace detail {
 
 // expm1 for arguments between -42 and 709.8 (float: -20 and 89) and NaN, with +0 for -0.
 template <class V>
-COTANGENT_INLINE constexpr V expm1_between(V const& x) {
+COTANGENT_FORMULA constexpr V expm1_between(V const& x) {
   auto const [sum, n, r] = reduce_exp(x);
   V const scale = shift_bits_left<mantissa_bits<V>>(sum);
   V const r2 = r * r;
@@ -146,7 +146,7 @@ COTANGENT_INLINE constexpr V expm1_between(V const& x) {
 ///
 /// Value: within 2 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V expm1(V const& x) {
+COTANGENT_FORMULA constexpr V expm1(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::expm1(split(x).low), math::expm1(split(x).high));
   constexpr double highest = single<V> ? 89 : 709.8, lowest = single<V> ? -20 : -42;

@@ -16,7 +16,7 @@ namespace detail {
 
 // x - n for the nearest integer n: exact. (|x| below 2^51; beyond that 0.)
 template <class V>
-COTANGENT_INLINE constexpr V beside_integer(V const& x) {
+COTANGENT_FORMULA constexpr V beside_integer(V const& x) {
   V const magic = constant<V>(single<V> ? 0x1.8p23 : 0x1.8p52), limit = constant<V>(single<V> ? 0x1p21 : 0x1p50);
   V const a = at_least(at_most(x, limit), -limit);
   return select(abs(x) < limit, V(a - rounded(rounded(a + magic) - magic)), V{});
@@ -24,7 +24,7 @@ COTANGENT_INLINE constexpr V beside_integer(V const& x) {
 
 // lgamma(x) for x > 0.
 template <class V>
-COTANGENT_INLINE constexpr V lgamma_positive(V const& x) {
+COTANGENT_FORMULA constexpr V lgamma_positive(V const& x) {
   V const one = constant<V>(1), limit = constant<V>(single<V> ? 6.5 : 10.5);
   // To [1, 2.5]: the factors above multiply, one below divides.
   auto const large = x > limit;
@@ -74,7 +74,7 @@ COTANGENT_INLINE constexpr V lgamma_positive(V const& x) {
 ///
 /// Value: within 3.2 ulp for x > 0; below, within 24 ulp of the larger of |y| and 1; infinite at 0 and the negative integers.
 template <class V>
-COTANGENT_INLINE constexpr V lgamma(V const& x) {
+COTANGENT_FORMULA constexpr V lgamma(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::lgamma(split(x).low), math::lgamma(split(x).high));
   V const one = constant<V>(1), zero{}, top = broadcast<V>(largest<V>);
@@ -105,7 +105,7 @@ namespace detail {
 
 // 1 / a^(N+1). Powers of large numbers are taken of their quotients, since constant evaluations must not overflow.
 template <int N, class V>
-COTANGENT_INLINE constexpr V inverse_power(V const& a) {
+COTANGENT_FORMULA constexpr V inverse_power(V const& a) {
   V const base = at_most(a, constant<V>(0x1p30)), quotient = base / a; // 1 for a up to there
   V power = base, rest = quotient;
   for (int n = 0; n < N; ++n) power = power * base, rest = rest * quotient;
@@ -114,7 +114,7 @@ COTANGENT_INLINE constexpr V inverse_power(V const& a) {
 
 // The N-th derivative of digamma, (-1)^(N+1) N! sum of (x + k)^-(N+1), for x > 0.
 template <int N, class V>
-COTANGENT_INLINE constexpr V polygamma_positive(V const& x) {
+COTANGENT_FORMULA constexpr V polygamma_positive(V const& x) {
   constexpr int steps = single<V> ? 6 : 10 + 2 * N; // to arguments where the series is exact enough
   V const one = constant<V>(1), limit = constant<V>(steps);
   V a = x, sum{}, lost{}; // and what the sum has rounded off
@@ -152,7 +152,7 @@ COTANGENT_INLINE constexpr V polygamma_positive(V const& x) {
 
 // The N-th derivative of pi cot(pi x), where x is an integer and r.
 template <int N, class V>
-COTANGENT_INLINE constexpr V reflection_term(V const& r) {
+COTANGENT_FORMULA constexpr V reflection_term(V const& r) {
   constexpr double pi = 0x1.921fb54442d18p+1;
   // the cosine as a sine of the complement, which is exact where it is small
   V const one = constant<V>(1), s = math::sin(V(r * constant<V>(pi_high<V>)));
@@ -171,7 +171,7 @@ COTANGENT_INLINE constexpr V reflection_term(V const& r) {
 /// Value: within 4.2 ulp for x > 0 (N = 0: of the larger of |y| and 1); below, 15 ulp of the larger of |y| and 1; NaN at 0 and the
 /// negative integers.
 template <int N, class V>
-COTANGENT_INLINE constexpr V polygamma(V const& x) {
+COTANGENT_FORMULA constexpr V polygamma(V const& x) {
   static_assert(N >= 0 && N <= 3);
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::polygamma<N>(split(x).low), math::polygamma<N>(split(x).high));

@@ -17,17 +17,17 @@ inline namespace COTANGENT_ABI {
 namespace detail {
 
 template <class V> using words = vector<std::uint32_t, lanes<V>>;
-template <class V> COTANGENT_INLINE constexpr words<V> word(std::uint32_t x) { return broadcast<words<V>>(x); }
+template <class V> COTANGENT_FORMULA constexpr words<V> word(std::uint32_t x) { return broadcast<words<V>>(x); }
 
 } // namespace detail
 
 // The patterns are in the low 16 bits of words of 32 bits. All conversions are integer arithmetic, with the same bits in a
 // constant evaluation, in lanes, and as F16C has them: NaNs become quiet and keep the high bits of their payload.
 
-template <class V> COTANGENT_INLINE constexpr V from_bfloat16(detail::words<V> const& pattern) { return bit_cast<V>(pattern << 16); }
+template <class V> COTANGENT_FORMULA constexpr V from_bfloat16(detail::words<V> const& pattern) { return bit_cast<V>(pattern << 16); }
 
 /// Rounds to nearest, ties to even.
-template <class V> COTANGENT_INLINE constexpr detail::words<V> to_bfloat16(V const& x) {
+template <class V> COTANGENT_FORMULA constexpr detail::words<V> to_bfloat16(V const& x) {
   using words = detail::words<V>;
   auto const w = [](std::uint32_t n) { return detail::word<V>(n); };
   words const u = bit_cast<words>(x);
@@ -36,7 +36,7 @@ template <class V> COTANGENT_INLINE constexpr detail::words<V> to_bfloat16(V con
   return math::select(magnitude > broadcast<bits_t<V>>(0x7f800000), quiet, rounded) >> 16;
 }
 
-template <class V> COTANGENT_INLINE constexpr V from_float16(detail::words<V> const& pattern) {
+template <class V> COTANGENT_FORMULA constexpr V from_float16(detail::words<V> const& pattern) {
   using words = detail::words<V>;
   using bits = bits_t<V>;
   auto const w = [](std::uint32_t n) { return detail::word<V>(n); };
@@ -51,7 +51,7 @@ template <class V> COTANGENT_INLINE constexpr V from_float16(detail::words<V> co
 }
 
 /// Rounds to nearest, ties to even; from 65520 on to infinity.
-template <class V> COTANGENT_INLINE constexpr detail::words<V> to_float16(V const& x) {
+template <class V> COTANGENT_FORMULA constexpr detail::words<V> to_float16(V const& x) {
   using words = detail::words<V>;
   using bits = bits_t<V>;
   auto const w = [](std::uint32_t n) { return detail::word<V>(n); };

@@ -20,7 +20,7 @@ inline constexpr double cosh_limit = single<V> ? 0x1.65a9f8p+6 : 0x1.633ce8fb9f8
 ///
 /// Value: within 2.7 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V tanh(V const& x) {
+COTANGENT_FORMULA constexpr V tanh(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::tanh(split(x).low), math::tanh(split(x).high));
   if constexpr (!is_vector<V>)
@@ -35,7 +35,7 @@ COTANGENT_INLINE constexpr V tanh(V const& x) {
 ///
 /// Value: within 3 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V sinh(V const& x) {
+COTANGENT_FORMULA constexpr V sinh(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::sinh(split(x).low), math::sinh(split(x).high));
   if constexpr (!is_vector<V>)
@@ -56,7 +56,7 @@ COTANGENT_INLINE constexpr V sinh(V const& x) {
 ///
 /// Value: within 3 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V cosh(V const& x) {
+COTANGENT_FORMULA constexpr V cosh(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::cosh(split(x).low), math::cosh(split(x).high));
   if constexpr (!is_vector<V>)
@@ -70,7 +70,7 @@ COTANGENT_INLINE constexpr V cosh(V const& x) {
 ///
 /// Value: within 3 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V asinh(V const& x) {
+COTANGENT_FORMULA constexpr V asinh(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::asinh(split(x).low), math::asinh(split(x).high));
   if constexpr (!is_vector<V>)
@@ -89,7 +89,7 @@ COTANGENT_INLINE constexpr V asinh(V const& x) {
 ///
 /// Value: within 4 ulp; NaN for x < 1.
 template <class V>
-COTANGENT_INLINE constexpr V acosh(V const& x) {
+COTANGENT_FORMULA constexpr V acosh(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::acosh(split(x).low), math::acosh(split(x).high));
   V const one = constant<V>(1), limit = constant<V>(single<V> ? 0x1p60 : 0x1p500);
@@ -106,7 +106,7 @@ COTANGENT_INLINE constexpr V acosh(V const& x) {
 ///
 /// Value: within 4 ulp; infinite at 1 and -1, NaN beyond.
 template <class V>
-COTANGENT_INLINE constexpr V atanh(V const& x) {
+COTANGENT_FORMULA constexpr V atanh(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::atanh(split(x).low), math::atanh(split(x).high));
   V const one = constant<V>(1), a = abs(x);

@@ -12,7 +12,7 @@ namespace detail {
 // The angle whose tangent is a / b: atan(a / b), pi/4 + atan((a - b) / (a + b)), or pi/2 + atan(-b / a), where the argument is
 // below sqrt(2) - 1. Both are at least 0, not both 0, and their sum is finite.
 template <class V>
-COTANGENT_INLINE constexpr V angle_of_ratio(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V angle_of_ratio(V const& a, V const& b) {
   V const zero{};
   auto const middle = a > constant<V>(0x1.a827999fcef32p-2) * b, upper = a > constant<V>(0x1.3504f333f9de6p+1) * b;
   V const above = select(upper, -b, select(middle, a - b, a));
@@ -49,7 +49,7 @@ inline constexpr double pi_low = single<V> ? -0x1.777a5cp-24 : 0x1.1a62633145c07
 ///
 /// Value: within 2 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V atan(V const& x) {
+COTANGENT_FORMULA constexpr V atan(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::atan(split(x).low), math::atan(split(x).high));
   if constexpr (!is_vector<V>)
@@ -64,7 +64,7 @@ COTANGENT_INLINE constexpr V atan(V const& x) {
 ///
 /// Value: within 3 ulp; as in C for zeros and infinities.
 template <class V>
-COTANGENT_INLINE constexpr V atan2(V const& y, V const& x) {
+COTANGENT_FORMULA constexpr V atan2(V const& y, V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::atan2(split(y).low, split(x).low), math::atan2(split(y).high, split(x).high));
   if constexpr (!is_vector<V>)
@@ -95,7 +95,7 @@ COTANGENT_INLINE constexpr V atan2(V const& y, V const& x) {
 ///
 /// Value: within 4 ulp; NaN for |x| > 1.
 template <class V>
-COTANGENT_INLINE constexpr V asin(V const& x) {
+COTANGENT_FORMULA constexpr V asin(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::asin(split(x).low), math::asin(split(x).high));
   V const one = constant<V>(1), a = abs(x);
@@ -108,7 +108,7 @@ COTANGENT_INLINE constexpr V asin(V const& x) {
 ///
 /// Value: within 4 ulp; NaN for |x| > 1.
 template <class V>
-COTANGENT_INLINE constexpr V acos(V const& x) {
+COTANGENT_FORMULA constexpr V acos(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::acos(split(x).low), math::acos(split(x).high));
   V const one = constant<V>(1);

@@ -101,13 +101,13 @@ inline constexpr bool is_floating = std::is_floating_point_v<lane_t<V>>;
 /// The bits of x as another type of the same size.
 template <class To, class From>
   requires(sizeof(To) == sizeof(From))
-COTANGENT_INLINE constexpr To bit_cast(From const& x) {
+COTANGENT_FORMULA constexpr To bit_cast(From const& x) {
   return __builtin_bit_cast(To, x);
 }
 
 /// x in all lanes.
 template <class V>
-COTANGENT_INLINE constexpr V broadcast(lane_t<V> x) {
+COTANGENT_FORMULA constexpr V broadcast(lane_t<V> x) {
   if constexpr (is_vector<V>)
     return x - V{}; // exact for every x, also -0; both compilers emit one broadcast
   else return x;
@@ -115,7 +115,7 @@ COTANGENT_INLINE constexpr V broadcast(lane_t<V> x) {
 
 /// Lane i.
 template <class V>
-COTANGENT_INLINE constexpr lane_t<V> get(V const& v, int i) {
+COTANGENT_FORMULA constexpr lane_t<V> get(V const& v, int i) {
   if constexpr (is_vector<V>) return v[i];
   else return static_cast<void>(i), v;
 }
@@ -129,7 +129,7 @@ namespace detail {
 
 // g++ 12 compiles a bit_cast to the halves through memory.
 template <class V, std::size_t... I>
-COTANGENT_INLINE constexpr halves<V> split_lanes(V const& v, std::index_sequence<I...>) {
+COTANGENT_FORMULA constexpr halves<V> split_lanes(V const& v, std::index_sequence<I...>) {
   return {__builtin_shufflevector(v, v, static_cast<int>(I)...),
           __builtin_shufflevector(v, v, static_cast<int>(I + sizeof...(I))...)};
 }
@@ -137,14 +137,14 @@ COTANGENT_INLINE constexpr halves<V> split_lanes(V const& v, std::index_sequence
 } // namespace detail
 
 template <class V>
-COTANGENT_INLINE constexpr halves<V> split(V const& v) {
+COTANGENT_FORMULA constexpr halves<V> split(V const& v) {
   if constexpr (lanes<V> == 2) return {v[0], v[1]};
   else return detail::split_lanes(v, std::make_index_sequence<static_cast<std::size_t>(lanes<V> / 2)>{});
 }
 
 /// Concatenates two halves.
 template <class V, class Half>
-COTANGENT_INLINE constexpr V join(Half const& low, Half const& high) {
+COTANGENT_FORMULA constexpr V join(Half const& low, Half const& high) {
   if constexpr (is_vector<Half> && sizeof(Half) == sizeof(double)) // g++ 12 joins halves of 8 bytes in memory
     return bit_cast<V>(vector<double, 2>{bit_cast<double>(low), bit_cast<double>(high)});
   else return bit_cast<V>(halves<V>{low, high});
@@ -177,7 +177,7 @@ struct native_any {
 namespace detail {
 
 template <class V, class F, class... Vs>
-COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
+COTANGENT_FORMULA V lane_by_lane(F f, Vs const&... v) {
   if constexpr (is_wide<V>) return join<V>(f(split(v).low...), f(split(v).high...));
   else {
     V r{};
@@ -190,7 +190,7 @@ COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
 
 /// mask ? a : b in each lane; any mask of V's lane width is accepted.
 template <class M, class V>
-COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
+COTANGENT_FORMULA constexpr V select(M const& mask, V const& a, V const& b) {
   if constexpr (is_wide<V>)
     return join<V>(select(split(mask).low, split(a).low, split(b).low),
                    select(split(mask).high, split(a).high, split(b).high));
@@ -207,26 +207,26 @@ COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
 }
 
 template <class M>
-COTANGENT_INLINE constexpr M logical_and(M const& a, M const& b) {
+COTANGENT_FORMULA constexpr M logical_and(M const& a, M const& b) {
   if constexpr (is_vector<M>) return a & b;
   else return a && b;
 }
 
 template <class M>
-COTANGENT_INLINE constexpr M logical_or(M const& a, M const& b) {
+COTANGENT_FORMULA constexpr M logical_or(M const& a, M const& b) {
   if constexpr (is_vector<M>) return a | b;
   else return a || b;
 }
 
 template <class M>
-COTANGENT_INLINE constexpr M logical_not(M const& a) {
+COTANGENT_FORMULA constexpr M logical_not(M const& a) {
   if constexpr (is_vector<M>) return ~a;
   else return !a;
 }
 
 /// The mask for lanes of another width; the number of lanes is equal.
 template <class M2, class M>
-COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
+COTANGENT_FORMULA constexpr M2 mask_cast(M const& m) {
   static_assert(lanes<M2> == lanes<M>, "cotangent: mask_cast: both masks must have the same number of lanes");
   if constexpr (!is_vector<M>) return static_cast<M2>(m);
   else if constexpr (sizeof(M2) == sizeof(M)) return bit_cast<M2>(m);
@@ -239,7 +239,7 @@ COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
 /// static_cast of each lane: towards zero into integers, which must be able to represent the values. If that
 /// is unknown, use `to_integer`.
 template <class V2, class V>
-COTANGENT_INLINE constexpr V2 convert(V const& v) {
+COTANGENT_FORMULA constexpr V2 convert(V const& v) {
   static_assert(lanes<V2> == lanes<V>, "cotangent: convert: both values must have the same number of lanes");
   if constexpr (is_wide<V> || is_wide<V2>) {
     using half = decltype(halves<V2>::low);
@@ -251,7 +251,7 @@ COTANGENT_INLINE constexpr V2 convert(V const& v) {
 
 /// Floating values as integers, towards zero; the lowest integer for NaN and for values out of range.
 template <class V2, class V>
-COTANGENT_INLINE constexpr V2 to_integer(V const& v) {
+COTANGENT_FORMULA constexpr V2 to_integer(V const& v) {
   constexpr auto lowest = static_cast<lane_t<V>>(std::numeric_limits<lane_t<V2>>::lowest()); // a power of two: exact
   V const low = broadcast<V>(lowest);
   return math::convert<V2>(math::select(math::logical_and(v > low, v < broadcast<V>(-lowest)), v, low));

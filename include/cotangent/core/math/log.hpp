@@ -35,7 +35,7 @@ struct binary_parts {
 };
 
 template <class V>
-COTANGENT_INLINE constexpr binary_parts<V> split_exponent(V const& x, V const& offset) {
+COTANGENT_FORMULA constexpr binary_parts<V> split_exponent(V const& x, V const& offset) {
   using format = log_format<V>;
   using bits = unsigned_bits<V>;
   bits const moved = bit_cast<bits>(x) - format::root_half;
@@ -49,7 +49,7 @@ COTANGENT_INLINE constexpr binary_parts<V> split_exponent(V const& x, V const& o
 // log(1 + f) + k ln 2 for 1 + f in [sqrt(1/2), sqrt(2)): with s = f / (2 + f),
 // log(1 + f) = 2 atanh(s) = f - f^2 / 2 + s (f^2 / 2 + R(s^2)).
 template <class V>
-COTANGENT_INLINE constexpr V log_of_parts(V const& k, V const& fraction) {
+COTANGENT_FORMULA constexpr V log_of_parts(V const& k, V const& fraction) {
   V const f = rounded(fraction);
   V const s = f / (constant<V>(2) + f);
   V const z = s * s;
@@ -71,14 +71,14 @@ COTANGENT_INLINE constexpr V log_of_parts(V const& k, V const& fraction) {
 
 // log(x) if it is not a finite number: -inf at 0, NaN below, infinity and NaN themselves.
 template <class V>
-COTANGENT_INLINE constexpr V log_outside(V const& x) {
+COTANGENT_FORMULA constexpr V log_outside(V const& x) {
   V const not_positive = select(x == V{}, broadcast_bits<V>(-infinity<V>), broadcast_bits<V>(nan<V>));
   return select(logical_or<mask_t<V>>(x > V{}, is_nan(x)), x, not_positive);
 }
 
 // Tests for positive normal numbers by one comparison of bits; true for all others.
 template <class V>
-COTANGENT_INLINE constexpr auto log_special(V const& x) {
+COTANGENT_FORMULA constexpr auto log_special(V const& x) {
   using format = log_format<V>;
   using bits = unsigned_bits<V>;
   using integer = typename format::integer;
@@ -93,7 +93,7 @@ namespace detail {
 
 // of(k, f) for x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); the values of a logarithm for all other x.
 template <class V, class Of>
-COTANGENT_INLINE constexpr V logarithm(V const& x, Of const& of) {
+COTANGENT_FORMULA constexpr V logarithm(V const& x, Of const& of) {
   constexpr double up = single<V> ? 23 : 52;
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && (!(x > V{}) || x > broadcast<V>(largest<V>))) return log_outside(x);
@@ -119,7 +119,7 @@ COTANGENT_INLINE constexpr V logarithm(V const& x, Of const& of) {
 ///
 /// Value: within 1 ulp; -infinity at 0, NaN below.
 template <class V>
-COTANGENT_INLINE constexpr V log(V const& x) {
+COTANGENT_FORMULA constexpr V log(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::log(split(x).low), math::log(split(x).high));
   else
@@ -130,7 +130,7 @@ COTANGENT_INLINE constexpr V log(V const& x) {
 ///
 /// Value: within 2 ulp; exact for powers of 2; -infinity at 0, NaN below.
 template <class V>
-COTANGENT_INLINE constexpr V log2(V const& x) {
+COTANGENT_FORMULA constexpr V log2(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::log2(split(x).low), math::log2(split(x).high));
   else
@@ -145,7 +145,7 @@ COTANGENT_INLINE constexpr V log2(V const& x) {
 ///
 /// Value: within 2 ulp; exact for those powers of 10 that are numbers of the type; -infinity at 0, NaN below.
 template <class V>
-COTANGENT_INLINE constexpr V log10(V const& x) {
+COTANGENT_FORMULA constexpr V log10(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::log10(split(x).low), math::log10(split(x).high));
   else
@@ -163,7 +163,7 @@ COTANGENT_INLINE constexpr V log10(V const& x) {
 ///
 /// Value: within 2 ulp; -infinity at -1, NaN below.
 template <class V>
-COTANGENT_INLINE constexpr V log1p(V const& x) {
+COTANGENT_FORMULA constexpr V log1p(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::log1p(split(x).low), math::log1p(split(x).high));
   using format = log_format<V>;

@@ -12,7 +12,7 @@ inline namespace COTANGENT_ABI {
 ///
 /// Value: within 2.6 ulp, in both tails.
 template <class V>
-COTANGENT_INLINE constexpr V sigmoid(V const& x) {
+COTANGENT_FORMULA constexpr V sigmoid(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::sigmoid(split(x).low), math::sigmoid(split(x).high));
   if constexpr (!is_vector<V>)
@@ -25,7 +25,7 @@ COTANGENT_INLINE constexpr V sigmoid(V const& x) {
 ///
 /// Value: within 3 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V softplus(V const& x) {
+COTANGENT_FORMULA constexpr V softplus(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::softplus(split(x).low), math::softplus(split(x).high));
   if constexpr (!is_vector<V>)

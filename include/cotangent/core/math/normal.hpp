@@ -12,7 +12,7 @@ namespace detail {
 // a^2 for a >= 0, to about twice the precision. Without FMA the upper half of the bits of a is squared
 // exactly.
 template <class V>
-COTANGENT_INLINE constexpr twofold<V> exact_square(V const& a) {
+COTANGENT_FORMULA constexpr twofold<V> exact_square(V const& a) {
   if constexpr (has_fma) return exact_product(a, a);
   else {
     using bits = bits_t<V>;
@@ -35,7 +35,7 @@ struct scaled_tail {
 template <class V>
 inline constexpr double tail_limit = single<V> ? 14.5 : 39.5;
 template <class V>
-COTANGENT_INLINE constexpr scaled_tail<V> normal_tail_scaled(V const& a, V const& a_low = V{}) {
+COTANGENT_FORMULA constexpr scaled_tail<V> normal_tail_scaled(V const& a, V const& a_low = V{}) {
   constexpr double k = single<V> ? 3.5 : 5;
   V const sum = rounded(a + constant<V>(k));
   V const s = constant<V>(2 * k) / sum, t = constant<V>(1) - s, t2 = t * t;
@@ -61,7 +61,7 @@ COTANGENT_INLINE constexpr scaled_tail<V> normal_tail_scaled(V const& a, V const
 
 // The probability that a standard normal number exceeds a >= 0.
 template <class V>
-COTANGENT_INLINE constexpr V normal_tail(V const& magnitude) {
+COTANGENT_FORMULA constexpr V normal_tail(V const& magnitude) {
   V const a = at_most(magnitude, constant<V>(tail_limit<V>)), half = constant<V>(-0.5);
   auto const tail = normal_tail_scaled(a);
   auto const square = exact_square(a);
@@ -70,7 +70,7 @@ COTANGENT_INLINE constexpr V normal_tail(V const& magnitude) {
 
 // The slope of the normal distribution in z = x^2, for |x| <= 1: its integral from 0 to x is x times this.
 template <class V>
-COTANGENT_INLINE constexpr V normal_slope(V const& z) {
+COTANGENT_FORMULA constexpr V normal_slope(V const& z) {
   V slope{};
   if constexpr (single<V>)
     slope = horner(z, 0x1.afc39ap-14, -0x1.35aab4p-10, 0x1.46c620p-7, -0x1.105820p-4, 0x1.988454p-2);
@@ -88,7 +88,7 @@ COTANGENT_INLINE constexpr V normal_slope(V const& z) {
 /// Value: within 4 ulp, in both tails (without FMA: 4.6).
 /// Source: the form of the fit follows Shepherd and Laframboise, Mathematics of Computation 36 (1981).
 template <class V>
-COTANGENT_INLINE constexpr V normal_cdf(V const& x) {
+COTANGENT_FORMULA constexpr V normal_cdf(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::normal_cdf(split(x).low), math::normal_cdf(split(x).high));
   if constexpr (!is_vector<V>)
@@ -103,7 +103,7 @@ COTANGENT_INLINE constexpr V normal_cdf(V const& x) {
 ///
 /// Value: within 5.4 ulp, in both tails (without FMA: 5.6); -infinity at -infinity.
 template <class V>
-COTANGENT_INLINE constexpr V normal_log_cdf(V const& x) {
+COTANGENT_FORMULA constexpr V normal_log_cdf(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::normal_log_cdf(split(x).low), math::normal_log_cdf(split(x).high));
   V const top = broadcast<V>(largest<V>), one = constant<V>(1), half = constant<V>(-0.5);
@@ -126,7 +126,7 @@ COTANGENT_INLINE constexpr V normal_log_cdf(V const& x) {
 namespace detail {
 
 template <class V>
-COTANGENT_INLINE constexpr twofold<V> scaled_by_root_of_two(V const& x) {
+COTANGENT_FORMULA constexpr twofold<V> scaled_by_root_of_two(V const& x) {
   V const root = constant<V>(0x1.6a09e667f3bcdp+0), rest = x * constant<V>(single<V> ? 0x1.9fcef4p-26 : -0x1.bdd3413b26456p-54);
   if constexpr (!has_fma && single<V>) return {V(x * root), V{}};
   else {
@@ -141,7 +141,7 @@ COTANGENT_INLINE constexpr twofold<V> scaled_by_root_of_two(V const& x) {
 ///
 /// Value: within 4 ulp (without FMA: 4.5).
 template <class V>
-COTANGENT_INLINE constexpr V erfc(V const& x) {
+COTANGENT_FORMULA constexpr V erfc(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::erfc(split(x).low), math::erfc(split(x).high));
   if constexpr (!is_vector<V>)
@@ -159,7 +159,7 @@ COTANGENT_INLINE constexpr V erfc(V const& x) {
 ///
 /// Value: within 4 ulp; infinite at 1 and -1, NaN beyond.
 template <class V>
-COTANGENT_INLINE constexpr V erfinv(V const& x) {
+COTANGENT_FORMULA constexpr V erfinv(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::erfinv(split(x).low), math::erfinv(split(x).high));
   V const one = constant<V>(1), a = abs(x);

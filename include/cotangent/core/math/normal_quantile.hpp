@@ -13,7 +13,7 @@ inline namespace COTANGENT_ABI {
 ///
 /// Value: within 7 ulp, also of subnormal probabilities; infinite at 0 and 1, NaN beyond.
 template <class V>
-COTANGENT_INLINE constexpr V normal_quantile(V const& p) {
+COTANGENT_FORMULA constexpr V normal_quantile(V const& p) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::normal_quantile(split(p).low), math::normal_quantile(split(p).high));
   V const one = constant<V>(1), half = constant<V>(0.5), zero{}, inf = broadcast_bits<V>(infinity<V>);

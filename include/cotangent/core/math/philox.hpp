@@ -18,7 +18,7 @@ template <class V> struct philox_words {
 };
 
 template <class V>
-COTANGENT_INLINE constexpr philox_words<V> philox(philox_words<V> const& counter, V const& key0, V const& key1) {
+COTANGENT_FORMULA constexpr philox_words<V> philox(philox_words<V> const& counter, V const& key0, V const& key1) {
   using lane = lane_t<V>;
   philox_words<V> x = counter;
   V k0 = key0, k1 = key1;

@@ -35,12 +35,12 @@ inline constexpr auto largest = std::numeric_limits<lane_t<V>>::max();
 
 /// In all lanes, by integers: operations on infinities or NaN are undefined with -ffast-math.
 template <class V>
-COTANGENT_INLINE constexpr V broadcast_bits(lane_t<V> x) {
+COTANGENT_FORMULA constexpr V broadcast_bits(lane_t<V> x) {
   return bit_cast<V>(broadcast<bits_t<V>>(bit_cast<lane_t<bits_t<V>>>(x)));
 }
 
 template <class V>
-COTANGENT_INLINE constexpr V constant(double c) {
+COTANGENT_FORMULA constexpr V constant(double c) {
   return broadcast<V>(static_cast<lane_t<V>>(c));
 }
 
@@ -52,7 +52,7 @@ constexpr bool is_finite(T x) {
 
 /// The polynomial in x with these coefficients, the highest first.
 template <class V, class... Doubles>
-COTANGENT_INLINE constexpr V horner(V const& x, double highest, Doubles... c) {
+COTANGENT_FORMULA constexpr V horner(V const& x, double highest, Doubles... c) {
   V r = constant<V>(highest);
   ((r = fma(r, x, constant<V>(c))), ...);
   return r;
@@ -60,14 +60,14 @@ COTANGENT_INLINE constexpr V horner(V const& x, double highest, Doubles... c) {
 
 /// x, after a rounding that -ffast-math must not undo.
 template <class V>
-COTANGENT_INLINE constexpr V rounded(V const& x) {
+COTANGENT_FORMULA constexpr V rounded(V const& x) {
   if constexpr (is_fast) return opaque(x);
   else return x;
 }
 
 /// The bits of x shifted left by N.
 template <int N, class V>
-COTANGENT_INLINE constexpr V shift_bits_left(V const& x) {
+COTANGENT_FORMULA constexpr V shift_bits_left(V const& x) {
   return bit_cast<V>(bit_cast<bits_t<V>>(x) << N);
 }
 

@@ -16,7 +16,7 @@ struct twofold {
 };
 
 template <class V>
-COTANGENT_INLINE constexpr twofold<V> exact_product(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr twofold<V> exact_product(V const& a, V const& b) {
   V const p = rounded(mul(a, b));
   if constexpr (has_fma) return {p, fma(a, b, -p)};
   else { // Dekker's splitting
@@ -31,7 +31,7 @@ COTANGENT_INLINE constexpr twofold<V> exact_product(V const& a, V const& b) {
 
 // a + b for |a| >= |b|.
 template <class V>
-COTANGENT_INLINE constexpr twofold<V> ordered_sum(V const& a, V const& b) {
+COTANGENT_FORMULA constexpr twofold<V> ordered_sum(V const& a, V const& b) {
   V const s = rounded(a + b);
   return {s, rounded(b - rounded(s - a))};
 }
@@ -39,7 +39,7 @@ COTANGENT_INLINE constexpr twofold<V> ordered_sum(V const& a, V const& b) {
 // log(x) for positive normal x to about 68 bits: log(1 + f) = 2 s + s^3 (2/3 + s^2 (2/5 + ...)) with s = f /
 // (2 + f); s, s^2, s^3 and the bracket are computed as twofold numbers.
 template <class V>
-COTANGENT_INLINE constexpr twofold<V> log_twofold(V const& x, V const& offset) {
+COTANGENT_FORMULA constexpr twofold<V> log_twofold(V const& x, V const& offset) {
   auto const parts = split_exponent(x, offset);
   V const one = constant<V>(1), two = constant<V>(2);
   V const f = rounded(parts.m - one);
@@ -73,7 +73,7 @@ COTANGENT_INLINE constexpr twofold<V> log_twofold(V const& x, V const& offset) {
 
 // x|^y for positive finite |x|.
 template <class V>
-COTANGENT_INLINE constexpr V power_of_magnitude(V const& x, V const& y) {
+COTANGENT_FORMULA constexpr V power_of_magnitude(V const& x, V const& y) {
   // A larger exponent gives 0, 1 or infinity already.
   V const limited = at_least(at_most(y, constant<V>(0x1p70)), constant<V>(-0x1p70));
   if constexpr (single<V>) {
@@ -102,7 +102,7 @@ COTANGENT_INLINE constexpr V power_of_magnitude(V const& x, V const& y) {
 
 // x^y from |x|^y, if x is not a positive number or y is NaN.
 template <class V>
-COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& power) {
+COTANGENT_FORMULA constexpr V power_outside(V const& x, V const& y, V const& power) {
   using bits = bits_t<V>;
   V const zero{}, one = constant<V>(1), a = abs(x), inf = broadcast_bits<V>(infinity<V>),
                   top = broadcast<V>(largest<V>), half = y * constant<V>(0.5);
@@ -126,7 +126,7 @@ COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& powe
 /// Value: within 1.5 ulp; special cases as in C (x^0 = 1^y = 1 even for NaN; NaN for a negative x unless y is
 /// an integer).
 template <class V>
-COTANGENT_INLINE constexpr V pow(V const& x, V const& y) {
+COTANGENT_FORMULA constexpr V pow(V const& x, V const& y) {
   using namespace detail;
   constexpr bool wide = is_wide<V> || is_wide<with_lane<V, double>>; // floats are computed in double
   if constexpr (wide && lanes<V> > 1)

@@ -13,7 +13,7 @@ inline namespace COTANGENT_ABI {
 ///
 /// Value: within 2 ulp.
 template <class V>
-COTANGENT_INLINE constexpr V cbrt(V const& x) {
+COTANGENT_FORMULA constexpr V cbrt(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::cbrt(split(x).low), math::cbrt(split(x).high));
   if constexpr (!is_vector<V>)
@@ -30,7 +30,7 @@ COTANGENT_INLINE constexpr V cbrt(V const& x) {
 ///
 /// Value: within 2 ulp; infinite if a component is, even if the other is NaN.
 template <class V>
-COTANGENT_INLINE constexpr V hypot(V const& x, V const& y) {
+COTANGENT_FORMULA constexpr V hypot(V const& x, V const& y) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::hypot(split(x).low, split(y).low), math::hypot(split(x).high, split(y).high));
   V const a = abs(x), b = abs(y), top = broadcast<V>(largest<V>), one = constant<V>(1);
@@ -54,7 +54,7 @@ COTANGENT_INLINE constexpr V hypot(V const& x, V const& y) {
 ///
 /// Value: exact if |x / y| is less than 2^52 (`float`: 2^23); beyond that to an ulp of x. NaN for y = 0 and infinite x.
 template <class V>
-COTANGENT_INLINE constexpr V fmod(V const& x, V const& y) {
+COTANGENT_FORMULA constexpr V fmod(V const& x, V const& y) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::fmod(split(x).low, split(y).low), math::fmod(split(x).high, split(y).high));
   else if constexpr (!has_fma && single<V>) { // products of floats are exact in double

@@ -25,7 +25,7 @@ inline constexpr double angle_limit = !has_fma    ? 0x1p20
 
 // x - n pi/2.
 template <class V>
-COTANGENT_INLINE constexpr V subtract_right_angles(V const& x, V const& n) {
+COTANGENT_FORMULA constexpr V subtract_right_angles(V const& x, V const& n) {
   if constexpr (has_fma && single<V>) {
     V const r = fma(n, constant<V>(-0x1.4442d0p-24), fma(n, constant<V>(-0x1.921fb4p+0), x));
     return fma(n, constant<V>(-0x1.84698ap-48), r);
@@ -45,7 +45,7 @@ struct right_angles {
 
 // x = n pi/2 + r. Without FMA a float is reduced in double, since pi/2 would need many parts.
 template <class V>
-COTANGENT_INLINE constexpr right_angles<V> count_right_angles(V const& x) {
+COTANGENT_FORMULA constexpr right_angles<V> count_right_angles(V const& x) {
   if constexpr (!has_fma && single<V>) {
     using wide = with_lane<V, double>;
     if constexpr (is_wide<wide> && lanes<V> > 1) {
@@ -63,14 +63,14 @@ COTANGENT_INLINE constexpr right_angles<V> count_right_angles(V const& x) {
 }
 
 template <int Turns, class V>
-COTANGENT_INLINE constexpr angle<V> reduce_small_angle(V const& x) {
+COTANGENT_FORMULA constexpr angle<V> reduce_small_angle(V const& x) {
   auto const [n, r] = count_right_angles(x);
   V const sum = rounded(n + constant<V>((single<V> ? 0x1.8p23 : 0x1.8p52) + Turns));
   return {r, bit_cast<bits_t<V>>(sum)};
 }
 
 template <int Turns, class V>
-COTANGENT_INLINE constexpr angle<V> reduce_angle(V const& magnitude) {
+COTANGENT_FORMULA constexpr angle<V> reduce_angle(V const& magnitude) {
   using integer = lane_t<bits_t<V>>;
   angle<V> a = reduce_small_angle<Turns>(magnitude);
   auto const large = magnitude > constant<V>(angle_limit<V>);
@@ -92,7 +92,7 @@ COTANGENT_INLINE constexpr angle<V> reduce_angle(V const& magnitude) {
 
 // The sine and the cosine of an angle up to pi/4.
 template <class V>
-COTANGENT_INLINE constexpr V sin_of_reduced(V const& r, V const& z) {
+COTANGENT_FORMULA constexpr V sin_of_reduced(V const& r, V const& z) {
   V p{};
   if constexpr (single<V>) p = horner(z, -0x1.9955b0p-13, 0x1.11077cp-7, -0x1.555546p-3);
   else
@@ -102,7 +102,7 @@ COTANGENT_INLINE constexpr V sin_of_reduced(V const& r, V const& z) {
 }
 
 template <class V>
-COTANGENT_INLINE constexpr V cos_of_reduced(V const& z) {
+COTANGENT_FORMULA constexpr V cos_of_reduced(V const& z) {
   V p{};
   if constexpr (single<V>) p = horner(z, 0x1.99e0e0p-16, -0x1.6c0c1ap-10, 0x1.55554ap-5);
   else
@@ -112,13 +112,13 @@ COTANGENT_INLINE constexpr V cos_of_reduced(V const& z) {
 }
 
 template <class V>
-COTANGENT_INLINE constexpr auto is_odd(V const& quadrant) {
+COTANGENT_FORMULA constexpr auto is_odd(V const& quadrant) {
   return (quadrant << (static_cast<int>(sizeof(lane_t<V>)) * 8 - 1)) < V{};
 }
 
 // The sine of a reduced angle, with the sign of its quadrant and of `sign`.
 template <class V>
-COTANGENT_INLINE constexpr V sin_of_angle(angle<V> const& a, V const& sign) {
+COTANGENT_FORMULA constexpr V sin_of_angle(angle<V> const& a, V const& sign) {
   using integer = lane_t<bits_t<V>>;
   V const z = a.r * a.r;
   V const s = select(is_odd(a.quadrant), cos_of_reduced(z), sin_of_reduced(a.r, z));
@@ -132,7 +132,7 @@ COTANGENT_INLINE constexpr V sin_of_angle(angle<V> const& a, V const& sign) {
 ///
 /// Value: within 1.6 ulp for every finite angle (`double` without FMA, beyond 1000: 2.6); NaN for an infinite one.
 template <class V>
-COTANGENT_INLINE constexpr V sin(V const& x) {
+COTANGENT_FORMULA constexpr V sin(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::sin(split(x).low), math::sin(split(x).high));
   if constexpr (!is_vector<V>)
@@ -144,7 +144,7 @@ COTANGENT_INLINE constexpr V sin(V const& x) {
 ///
 /// Value: within 1.6 ulp for every finite angle (`double` without FMA, beyond 1000: 2.6); NaN for an infinite one.
 template <class V>
-COTANGENT_INLINE constexpr V cos(V const& x) {
+COTANGENT_FORMULA constexpr V cos(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::cos(split(x).low), math::cos(split(x).high));
   if constexpr (!is_vector<V>)
@@ -156,7 +156,7 @@ COTANGENT_INLINE constexpr V cos(V const& x) {
 ///
 /// Value: within 4 ulp for every finite angle (`double` without FMA, beyond 1000: 5); NaN for an infinite one.
 template <class V>
-COTANGENT_INLINE constexpr V tan(V const& x) {
+COTANGENT_FORMULA constexpr V tan(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::tan(split(x).low), math::tan(split(x).high));
   if constexpr (!is_vector<V>)

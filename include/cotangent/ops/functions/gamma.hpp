@@ -18,7 +18,7 @@ namespace op {
 struct gamma_density : extend::elementwise<2> {
   static constexpr char const* name = "gamma_density";
   static constexpr float cost = 250;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& x) { return math::gamma_density(a, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& x) { return math::gamma_density(a, x); }
   static constexpr term partial(auto const& r, int k) { return r.y() * (k == 0 ? log_slope(r) : (r.x(0) - 1) / r.x(1) - 1); }
   /// The derivative of the logarithm in a.
   static constexpr term log_slope(auto const& r) { return extend::apply<log>(r.x(1)) - extend::apply<digamma>(r.x(0)); }
@@ -28,13 +28,13 @@ struct gammainc_curve : extend::elementwise<2> {
   static constexpr char const* name = "gammainc_curve";
   static constexpr float cost = 1200;
   static constexpr derivative_kind derivative = derivative_kind::none_;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& x) { return math::gammainc<2>(a, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& x) { return math::gammainc<2>(a, x); }
 };
 /// The derivative of gammainc in a. Adjoints: dy gammainc_curve(a, x), dy gamma_density(a, x) (log(x) - digamma(a)).
 struct gammainc_slope : extend::elementwise<2> {
   static constexpr char const* name = "gammainc_slope";
   static constexpr float cost = 900;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& x) { return math::gammainc<1>(a, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& x) { return math::gammainc<1>(a, x); }
   static constexpr term partial(auto const& r, int k) {
     if (k == 0) return extend::apply<gammainc_curve>(r.x(0), r.x(1));
     return extend::apply<gamma_density>(r.x(0), r.x(1)) * gamma_density::log_slope(r);
@@ -45,7 +45,7 @@ struct gammainc_slope : extend::elementwise<2> {
 struct gammainc : extend::elementwise<2> {
   static constexpr char const* name = "gammainc";
   static constexpr float cost = 600;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& x) { return math::gammainc<0>(a, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& x) { return math::gammainc<0>(a, x); }
   static constexpr term partial(auto const& r, int k) {
     return k == 0 ? extend::apply<gammainc_slope>(r.x(0), r.x(1)) : extend::apply<gamma_density>(r.x(0), r.x(1));
   }
@@ -55,7 +55,7 @@ struct gammainc : extend::elementwise<2> {
 struct gammaincc : extend::elementwise<2> {
   static constexpr char const* name = "gammaincc";
   static constexpr float cost = 600;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& x) { return math::gammaincc(a, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& x) { return math::gammaincc(a, x); }
   static constexpr term partial(auto const& r, int k) { return -gammainc::partial(r, k); }
 };
 /// Value: the x with gammainc(a, x) = p, a quantile of the gamma distribution
@@ -63,7 +63,7 @@ struct gammaincc : extend::elementwise<2> {
 struct gammaincinv : extend::elementwise<2> {
   static constexpr char const* name = "gammaincinv";
   static constexpr float cost = 4000;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& p) { return math::gammaincinv(a, p); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& p) { return math::gammaincinv(a, p); }
   static constexpr term partial(auto const& r, int k) {
     // (at y = 0 the derivative in a is 0)
     term const a = r.x(0), y = r.y(), one = extend::constant_like(y, 1), inside = y > 0, at = extend::select(inside, y, one);
@@ -77,7 +77,7 @@ struct gammaincinv : extend::elementwise<2> {
 struct normal_quantile : extend::elementwise<1> {
   static constexpr char const* name = "normal_quantile";
   static constexpr float cost = 220;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::normal_quantile(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::normal_quantile(x); }
   static constexpr term partial(auto const& r, int) {
     return 2.506628274631000502415765284811 * extend::apply<exp>(0.5 * (r.y() * r.y()));
   }

@@ -26,7 +26,7 @@ namespace op {
 struct tan : extend::elementwise<1> {
   static constexpr char const* name = "tan";
   static constexpr float cost = 30;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::tan(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::tan(x); }
   static constexpr term partial(auto const& r, int) { return 1 + r.y() * r.y(); }
 };
 /// Value: the angle in [-pi/2, pi/2] that has the sine x; 3 ulp
@@ -35,7 +35,7 @@ struct tan : extend::elementwise<1> {
 struct asin : extend::elementwise<1> {
   static constexpr char const* name = "asin";
   static constexpr float cost = 28;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::asin(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::asin(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / root(r)); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / root(r)); }
   static constexpr term root(auto const& r) { return extend::apply<sqrt>((1 - r.x()) * (1 + r.x())); }
@@ -46,7 +46,7 @@ struct asin : extend::elementwise<1> {
 struct acos : extend::elementwise<1> {
   static constexpr char const* name = "acos";
   static constexpr float cost = 32;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::acos(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::acos(x); }
   static constexpr void adjoint(auto& r) { r.give(0, -(r.dy() / asin::root(r))); }
   static constexpr void tangent(auto& r) { r.give(-(r.dx() / asin::root(r))); }
 };
@@ -56,7 +56,7 @@ struct acos : extend::elementwise<1> {
 struct acosh : extend::elementwise<1> {
   static constexpr char const* name = "acosh";
   static constexpr float cost = 30;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::acosh(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::acosh(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / root(r)); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / root(r)); }
   static constexpr term root(auto const& r) { return extend::apply<sqrt>(r.x() - 1) * extend::apply<sqrt>(r.x() + 1); }
@@ -67,7 +67,7 @@ struct acosh : extend::elementwise<1> {
 struct atanh : extend::elementwise<1> {
   static constexpr char const* name = "atanh";
   static constexpr float cost = 24;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::atanh(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::atanh(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / ((1 - r.x()) * (1 + r.x()))); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / ((1 - r.x()) * (1 + r.x()))); }
 };
@@ -78,7 +78,7 @@ struct atanh : extend::elementwise<1> {
 struct exp2 : extend::elementwise<1> {
   static constexpr char const* name = "exp2";
   static constexpr float cost = 12;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::exp2(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::exp2(x); }
   static constexpr term partial(auto const& r, int) { return 0.69314718055994530941723212145818 * r.y(); }
 };
 /// Value: the logarithm to the base 2, 2 ulp; exact for powers of 2
@@ -87,7 +87,7 @@ struct exp2 : extend::elementwise<1> {
 struct log2 : extend::elementwise<1> {
   static constexpr char const* name = "log2";
   static constexpr float cost = 16;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log2(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::log2(x); }
   static constexpr void adjoint(auto& r) { r.give(0, slope * r.dy() / r.x()); }
   static constexpr void tangent(auto& r) { r.give(slope * r.dx() / r.x()); }
   static constexpr double slope = 1.4426950408889634073599246810019;
@@ -98,7 +98,7 @@ struct log2 : extend::elementwise<1> {
 struct log10 : extend::elementwise<1> {
   static constexpr char const* name = "log10";
   static constexpr float cost = 16;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log10(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::log10(x); }
   static constexpr void adjoint(auto& r) { r.give(0, slope * r.dy() / r.x()); }
   static constexpr void tangent(auto& r) { r.give(slope * r.dx() / r.x()); }
   static constexpr double slope = 0.43429448190325182765112891891661;
@@ -109,7 +109,7 @@ struct log10 : extend::elementwise<1> {
 struct cbrt : extend::elementwise<1> {
   static constexpr char const* name = "cbrt";
   static constexpr float cost = 36;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cbrt(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::cbrt(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / (3 * (r.y() * r.y()))); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / (3 * (r.y() * r.y()))); }
 };
@@ -119,7 +119,7 @@ struct cbrt : extend::elementwise<1> {
 struct erf : extend::elementwise<1> {
   static constexpr char const* name = "erf";
   static constexpr float cost = 24;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::erf(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::erf(x); }
   static constexpr term partial(auto const& r, int) {
     return 1.1283791670955125738961589031215 * extend::apply<exp>(-(r.x() * r.x()));
   }
@@ -129,7 +129,7 @@ struct erf : extend::elementwise<1> {
 struct erfc : extend::elementwise<1> {
   static constexpr char const* name = "erfc";
   static constexpr float cost = 60;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::erfc(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::erfc(x); }
   static constexpr term partial(auto const& r, int) {
     return -1.1283791670955125738961589031215 * extend::apply<exp>(-(r.x() * r.x()));
   }
@@ -140,7 +140,7 @@ struct erfc : extend::elementwise<1> {
 struct erfinv : extend::elementwise<1> {
   static constexpr char const* name = "erfinv";
   static constexpr float cost = 200;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::erfinv(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::erfinv(x); }
   static constexpr term partial(auto const& r, int) {
     return 0.88622692545275801364908374167057 * extend::apply<exp>(r.y() * r.y());
   }
@@ -150,7 +150,7 @@ struct erfinv : extend::elementwise<1> {
 struct normal_cdf : extend::elementwise<1> {
   static constexpr char const* name = "normal_cdf";
   static constexpr float cost = 40;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::normal_cdf(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::normal_cdf(x); }
   static constexpr term partial(auto const& r, int) {
     return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()));
   }
@@ -160,7 +160,7 @@ struct normal_cdf : extend::elementwise<1> {
 struct normal_log_cdf : extend::elementwise<1> {
   static constexpr char const* name = "normal_log_cdf";
   static constexpr float cost = 100;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::normal_log_cdf(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::normal_log_cdf(x); }
   static constexpr term partial(auto const& r, int) {
     return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()) - r.y());
   }
@@ -171,14 +171,14 @@ struct pentagamma : extend::elementwise<1> {
   static constexpr char const* name = "pentagamma";
   static constexpr float cost = 130;
   static constexpr derivative_kind derivative = derivative_kind::none_;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<3>(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<3>(x); }
 };
 /// The second derivative of digamma; 4 ulp for x > 0. Adjoint: dy pentagamma(x).
 struct tetragamma : extend::elementwise<1> {
   static constexpr char const* name = "tetragamma";
   using emits = operations<pentagamma>;
   static constexpr float cost = 120;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<2>(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<2>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<pentagamma>(r.x()); }
 };
 /// Value: the derivative of digamma; 3 ulp for x > 0
@@ -188,7 +188,7 @@ struct trigamma : extend::elementwise<1> {
   static constexpr char const* name = "trigamma";
   using emits = operations<tetragamma>;
   static constexpr float cost = 110;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<1>(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<1>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<tetragamma>(r.x()); }
 };
 /// Value: the derivative of lgamma; 4.2 ulp of the larger of |y| and 1 for x > 0, 14 ulp of it below
@@ -198,7 +198,7 @@ struct digamma : extend::elementwise<1> {
   static constexpr char const* name = "digamma";
   using emits = operations<trigamma>;
   static constexpr float cost = 110;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<0>(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<0>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<trigamma>(r.x()); }
 };
 /// Value: the logarithm of the absolute value of the gamma function; 3.2 ulp for x > 0; 24 ulp of the larger of |y| and 1 below
@@ -208,7 +208,7 @@ struct lgamma : extend::elementwise<1> {
   static constexpr char const* name = "lgamma";
   using emits = operations<digamma>;
   static constexpr float cost = 90;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::lgamma(x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::lgamma(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<digamma>(r.x()); }
 };
 
@@ -218,7 +218,7 @@ struct atan2 : extend::elementwise<2> {
   static constexpr char const* name = "atan2";
   using emits = operations<struct hypot>;
   static constexpr float cost = 30;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& y, V const& x) { return math::atan2(y, x); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& y, V const& x) { return math::atan2(y, x); }
   static constexpr term partial(auto const& r, int k);
 };
 /// sqrt(x x + y y), 1.2 ulp, without overflow of the squares. Adjoints: dy x / h, dy y / h; all derivatives are 0 at (0, 0).
@@ -226,7 +226,7 @@ struct hypot : extend::elementwise<2> {
   static constexpr char const* name = "hypot";
   static constexpr bool commutative = true;
   static constexpr float cost = 14;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::hypot(x, y); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& y) { return math::hypot(x, y); }
   static constexpr term partial(auto const& r, int k) {
     term const is_origin = r.y() == 0, one = extend::constant_like(r.y(), 1), zero = extend::constant_like(r.y(), 0);
     return extend::select(is_origin, zero, r.x(k) / extend::select(is_origin, one, r.y()));
@@ -240,7 +240,7 @@ constexpr term atan2::partial(auto const& r, int k) {
 struct xlogy : extend::elementwise<2> {
   static constexpr char const* name = "xlogy";
   static constexpr float cost = 16;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) {
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& y) {
     if constexpr (!math::is_vector<V>)
       if (std::is_constant_evaluated() && (x != x || !(y >= 0))) // no arithmetic on NaN
         return x != x ? x : vanishes(x, y) ? V{} : math::log(y);
@@ -248,7 +248,7 @@ struct xlogy : extend::elementwise<2> {
     return math::select(zero, V{}, math::mul(x, math::log(math::select(zero, math::broadcast<V>(1), y))));
   }
   /// x is 0, and y a number.
-  template <class V> COTANGENT_INLINE static constexpr auto vanishes(V const& x, V const& y) {
+  template <class V> COTANGENT_FORMULA static constexpr auto vanishes(V const& x, V const& y) {
     return math::logical_and<math::mask_t<V>>(x == V{}, y == y);
   }
   static constexpr term partial(auto const& r, int k) {
@@ -263,7 +263,7 @@ struct xlogy : extend::elementwise<2> {
 struct fmod : extend::elementwise<2> {
   static constexpr char const* name = "fmod";
   static constexpr float cost = 14;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::fmod(x, y); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& y) { return math::fmod(x, y); }
   static constexpr term partial(auto const& r, int k) {
     return k == 0 ? extend::constant_like(r.x(0), 1) : (r.y() - r.x(0)) / r.x(1);
   }
@@ -272,7 +272,7 @@ struct fmod : extend::elementwise<2> {
 /// |x| with the sign of y, also of -0. Adjoints: dy if both have one sign, otherwise -dy; 0.
 struct copysign : extend::elementwise<2> {
   static constexpr char const* name = "copysign";
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) { return math::copysign(x, y); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x, V const& y) { return math::copysign(x, y); }
   static constexpr void adjoint(auto& r) {
     if (r.wanted(0)) r.give(0, turned(r, r.dy()));
   }

@@ -50,7 +50,7 @@ namespace cotangent::op {
 struct sinc_of_square : extend::elementwise<1> {
   static constexpr char const* name = "sinc_of_square";
   static constexpr float cost = 28;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) {
     V const h = math::sqrt(x), one = math::detail::constant<V>(1);
     auto const at_0 = h == V{};
     return math::select(at_0, one, math::sin(h) / math::select(at_0, one, h));
@@ -62,7 +62,7 @@ struct sinc_of_square : extend::elementwise<1> {
 struct cos_of_square : extend::elementwise<1> {
   static constexpr char const* name = "cos_of_square";
   static constexpr float cost = 23;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cos(math::sqrt(x)); }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::cos(math::sqrt(x)); }
   static constexpr term partial(auto const& r, int) { return -0.5 * extend::apply<sinc_of_square>(r.x()); }
 };
 constexpr term sinc_of_square::partial(auto const& r, int) {

@@ -63,7 +63,7 @@ template <class T> constexpr T* matrix_at(whole_tensor const& x, std::int64_t k)
 #pragma GCC diagnostic pop
 #endif
 /// y[k] -= c x[k].
-template <class T> COTANGENT_INLINE constexpr void subtract_row(T* y, T c, T const* x, std::int64_t count) {
+template <class T> COTANGENT_FORMULA constexpr void subtract_row(T* y, T c, T const* x, std::int64_t count) {
   T const factor = -c;
   for (std::int64_t k = 0; k < count; ++k) y[k] = math::fma(factor, x[k], y[k]);
 }

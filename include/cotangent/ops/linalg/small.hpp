@@ -13,7 +13,7 @@ namespace detail {
 
 /// The base of operations that are the identity, and report an element of 0 or below: a pivot. A NaN is not reported.
 struct pivot : extend::elementwise<1> {
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return x; }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return x; }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy()); }
   static constexpr void tangent(auto& r) { r.give(r.dx()); }
   static constexpr term regular(term x) { return extend::constant_like(x, 1); }

@@ -14,7 +14,7 @@ template <class Whole, std::int32_t R> struct region_stage {
   using whole = Whole;
   static constexpr built make() {
     graph_view g = Whole::view; // a variable: see frozen
-    return {detail::region_graph(g, R), {}};
+    return {detail::region_graph(g, R, frozen_sequences<Whole>::value), {}};
   }
 
 private:
@@ -45,10 +45,7 @@ template <class Stage> inline constexpr bool is_region_stage = false;
 template <class Whole, std::int32_t R> inline constexpr bool is_region_stage<region_stage<Whole, R>> = true;
 
 /// True if a graph has sequences of unknown length.
-template <class Whole> inline constexpr bool has_growing_tape = [] {
-  graph_view g = Whole::view;
-  return g.region_count > 1 && sequence_sizes(g).unbounded() != none;
-}();
+template <class Whole> inline constexpr bool has_growing_tape = frozen_sequences<Whole>::value.unbounded() != none;
 /// True if a planned stage may allocate such sequences.
 template <class Stage> inline constexpr bool stage_grows = false;
 template <class Whole, std::int32_t R> inline constexpr bool stage_grows<region_stage<Whole, R>> = has_growing_tape<Whole>;

@@ -54,22 +54,15 @@ struct entry_cursor {
 template <class Whole, extend::symbol T, int Levels = 0> struct sequence_value {
   static constexpr extend::graph_view all = Whole::view;
   static constexpr int depth = all.tensors[T].depth;
-  struct level_sizes {
-    extend::dimension of[depth + 1]{};
-    consteval level_sizes() {
-      extend::graph_view g = Whole::view;
-      detail::sequence_sizes const sizes(g);
-      for (int k = 0; k < depth; ++k) of[k] = sizes.entries(T, k);
-    }
-  };
-  static constexpr level_sizes levels{};
-  static constexpr bool is_address = Levels < depth && levels.of[Levels] == detail::sequence_sizes::unknown;
+  /// The entries of this level.
+  static constexpr extend::dimension length = Levels < depth ? detail::frozen_sequences<Whole>::value.entries(T, Levels) : 1;
+  static constexpr bool is_address = length == detail::sequence_sizes::unknown;
   using entry = sequence_value<Whole, T, (Levels < depth ? Levels + 1 : Levels)>;
   using T_element = element_t<all.tensors[T].type>;
 
   /// The number of elements, or of entries if their number is known.
   template <class Context> static std::int64_t count(Context const& x) noexcept {
-    if constexpr (Levels < depth) return x.value(levels.of[Levels]);
+    if constexpr (Levels < depth) return x.value(length);
     else {
       std::int64_t n = 1;
       for (int k = 0; k < all.shape(T).rank; ++k) n *= x.value(all.shape(T).size[k]);

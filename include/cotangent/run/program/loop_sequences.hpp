@@ -52,12 +52,11 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
   struct place_table {
     extend::dimension of[at.stacked + 1]{};
     bool scan_starts[at.scanned + 1]{}, stack_starts[at.stacked + 1]{}; // entries lie at their distance from the start
-    consteval place_table() {
+    constexpr place_table() {
       for (int k = 0; k < at.stacked; ++k)
         of[k] = stack_grows(k) ? INT64_MAX : g.shape(base::value_of(result_at(at.stack(k)))).size[0];
       if (!at.has_start()) return;
-      extend::graph_view whole = base::whole::view;
-      detail::sequence_sizes const sizes(whole);
+      detail::sequence_sizes const& sizes = detail::frozen_sequences<typename base::whole>::value;
       for (int k = 0; k < at.scanned; ++k) scan_starts[k] = sizes.from_start(all.operand(original, at.scan(k)));
       for (int k = 0; k < at.stacked; ++k)
         if (extend::symbol const t = all.result(original, at.stack(k)); t != extend::none) stack_starts[k] = sizes.from_start(t);

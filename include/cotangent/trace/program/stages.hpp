@@ -99,8 +99,11 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
 struct straight_options {
   static constexpr pipeline_options<> value = [] {
     pipeline_options<> o;
-    o.is_straight = [](graph_view const& g, std::int32_t r) {
-      return runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r)), COTANGENT_ABI_BYTES, true);
+    o.find_straight = [](graph_view const& g, array<bool>& regions) {
+      sequence_solver const sequences(g);
+      for (std::int32_t r = 0; r < g.region_count; ++r)
+        if (regions[r])
+          regions[r] = runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r, sequences.sizes())), COTANGENT_ABI_BYTES, true);
     };
     return o;
   }();
@@ -111,7 +114,7 @@ template <class Before, bool Rewrite, bool Splits> struct static_options {
     pipeline_options<> o = straight_options::value;
     if (Splits) { // (a block that is not rematerialized would be saved, whatever the peak of one program; formulas come after the split)
       o.recompute = recomputation::always;
-      o.is_straight = nullptr;
+      o.find_straight = nullptr;
     }
     o.simplify.rewrite = Rewrite;
     // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
@@ -183,14 +186,14 @@ template <class Stage> struct failure_of {
 template <class Of> struct tape_failure {
   static constexpr failure value = [] {
     graph_view g = Of::graph::view;
-    return unbounded_rows(g);
+    return unbounded_rows(g, frozen_sequences<typename Of::graph>::value);
   }();
 };
 /// The loop that records values without a bound.
 template <class Graph> struct unbounded_loop {
   static constexpr failure value = [] {
     graph_view g = Graph::view;
-    return unbounded_tape(g);
+    return unbounded_tape(g, frozen_sequences<Graph>::value);
   }();
 };
 template <class Of> consteval bool has_planned_rows() {
