@@ -124,7 +124,7 @@ public:
   /// An instance of node `n` in a nest, and its demands on its operands.
   constexpr std::int32_t compute(node const& n, symbol y, std::int32_t in, std::int32_t stage, role where) {
     std::int32_t const first = s_.p.operands.size();
-    instance v{n.op, action::compute, where, s_.g.tensors[y].type, in, stage, first, n.operand_count};
+    instance v{{action::compute, where, s_.g.tensors[y].type, in, stage, first, n.operand_count}, n.op};
     v.value = y;
     if (s_.hosted) v.detail = s_.domains[s_.domain_id(y)].inside;
     if (n.operand_count == 0) return copy_immediate(n, y, v);

@@ -33,8 +33,7 @@ enum class action : unsigned char {
   accumulate, // over rows too: to the memory of `access`, complete after the nest
 };
 
-struct instance {
-  operation const* op = nullptr;
+struct instance_facts {
   action what = action::compute;
   role where = role::lane;
   element type = element::float32; // of its value
@@ -49,6 +48,9 @@ struct instance {
   std::int64_t bits = 0;
   symbol value = none;        // of the graph
   bool fused = false;         // of a sum: each product is added unrounded
+};
+struct instance : instance_facts {
+  operation const* op = nullptr;
 };
 
 /// The memory access of an instance: a buffer, an offset, and a stride for each axis of the nest (0:

@@ -14,7 +14,7 @@
 namespace cotangent::detail {
 
 /// True if an instance is active only inside its window of the lanes.
-constexpr bool clips(instance const& v) {
+constexpr bool clips(instance_facts const& v) {
   if (v.detail == none || v.where != role::lane) return false;
   return v.what == action::window || v.what == action::shift || v.what == action::load || v.what == action::reduce ||
          v.what == action::accumulate || (v.what == action::compute && v.access != none);

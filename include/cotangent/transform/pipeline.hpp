@@ -65,8 +65,14 @@ template <class Search> struct memory_limit {
   constexpr built operator()(graph_view const& g) const { return search(g); }
 };
 
-/// The options of a front end.
-template <class Measure = detail::estimated_bytes, class Budget = no_budget> struct pipeline_options {
+/// Nothing runs as straight-line code.
+struct no_straight_code {
+  static constexpr bool exists = false;
+  constexpr void operator()(graph_view const& g, array<bool>& regions) const { regions.assign(g.region_count, false); }
+};
+
+/// The options of a front end. (Types, not pointers to functions: without optimization, a constant that holds a pointer brings the code.)
+template <class Measure = detail::estimated_bytes, class Budget = no_budget, class Straight = no_straight_code> struct pipeline_options {
   simplify_options simplify = {};
   recomputation recompute = recomputation::to_lower_peak;
   Measure measure = {};              // from a graph to the bytes of its workspace
@@ -74,7 +80,7 @@ template <class Measure = detail::estimated_bytes, class Budget = no_budget> str
   bool in_order = true;              // false: a node may precede nodes whose results it reads
   dependency const* extra = nullptr; // further dependencies between nodes
   int extra_count = 0;
-  straight_test find_straight = nullptr; // null: nothing runs as straight-line code
+  Straight keep_straight = {};       // see regions_with_formulas
 };
 
 /// Each pass has three functions: `runs`, whether it has anything to do; `run`; `room`, a guess of the size of its result.
@@ -159,9 +165,9 @@ struct budget {
 /// Sub-graphs that run as straight-line code have formulas in place of small linear systems.
 struct expand {
   static constexpr bool runs(graph_view const& g, auto const& o) {
-    return o.find_straight != nullptr && detail::regions_with_formulas(g, o.find_straight).nodes > 0;
+    return decltype(o.keep_straight)::exists && detail::regions_with_formulas(g, o.keep_straight).nodes > 0;
   }
-  static constexpr built run(graph_view const& g, auto const& o) { return detail::expanded(g, o.find_straight); }
+  static constexpr built run(graph_view const& g, auto const& o) { return detail::expanded(g, o.keep_straight); }
   static constexpr capacity room(graph_view const& g) {
     capacity c = capacity::of(g).widened();
     for (std::int32_t i = 0; i < g.node_count; ++i)

@@ -32,8 +32,7 @@ struct straight_operand {
   friend constexpr bool operator==(straight_operand const&, straight_operand const&) = default;
 };
 
-struct straight_step {
-  operation const* op = nullptr;
+struct straight_facts {
   straight_action what = straight_action::constant;
   element type = element::float32;
   std::int32_t lanes = 1; // of the value: a power of two; of a store: of the stored elements
@@ -45,6 +44,9 @@ struct straight_step {
   std::int32_t index = none;
   std::int64_t offset = 0;
   std::int64_t bits = 0;
+};
+struct straight_step : straight_facts {
+  operation const* op = nullptr;
 };
 
 /// The number of values of each element type.

@@ -19,7 +19,8 @@ template <class Stage> struct nests {
   static constexpr extend::graph_view g = Stage::view;
   static constexpr auto const& P = detail::planned<Stage, simd::bytes>::value;
   static constexpr auto const& C = detail::shared_code<Stage, simd::bytes>::value;
-  static constexpr int sizes = P.known_sizes + P.size.derived;
+  static constexpr auto count = P.size; // (copies: code that reads P would bring it, with what the operations refer to)
+  static constexpr int known_sizes = P.known_sizes, sizes = known_sizes + count.derived;
   /// True if loops allocate their records on a tape, which `run` then gets.
   static constexpr bool grows = detail::stage_grows<Stage>;
   /// True if steps of loops report a status. (Kernels return theirs.)
@@ -28,7 +29,7 @@ template <class Stage> struct nests {
       if (g.nodes[i].op->reporting != nullptr) return true;
     return false;
   }();
-  using context_type = context<P.size.buffers, sizes, grows, reports>;
+  using context_type = context<count.buffers, sizes, grows, reports>;
   /// The context of one nest: only its own buffers.
   template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes, grows, reports>;
 
@@ -85,7 +86,7 @@ template <class Stage> struct nests {
     if constexpr (has_control)
       [&]<std::size_t... K>(std::index_sequence<K...>) {
         static_cast<void>(std::initializer_list<int>{0, (nests::add_control_scratch<static_cast<int>(K)>(most, value, known), 0)...});
-      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+      }(std::make_index_sequence<static_cast<std::size_t>(count.nests)>{});
     return most;
   }
   template <int K, class Value>
@@ -100,7 +101,7 @@ template <class Stage> struct nests {
     return n.kind == detail::nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::control;
   }
   static constexpr bool has_control = [] {
-    for (int k = 0; k < P.size.nests; ++k)
+    for (int k = 0; k < count.nests; ++k)
       if (nests::is_control(k)) return true;
     return false;
   }();
@@ -115,7 +116,7 @@ template <class Stage> struct nests {
         bool found = false;
         for (bool const one : {false, nests::control_has_names<static_cast<int>(K)>()...}) found = found || one;
         return found;
-      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+      }(std::make_index_sequence<static_cast<std::size_t>(count.nests)>{});
   }
 
   static constexpr bool has_whole = [] {
@@ -129,7 +130,7 @@ template <class Stage> struct nests {
       [&]<std::size_t... K>(std::index_sequence<K...>) {
         for (std::int64_t const bytes : {std::int64_t{0}, nests::whole_scratch<static_cast<int>(K)>(value)...})
           if (bytes > most) most = bytes;
-      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+      }(std::make_index_sequence<static_cast<std::size_t>(count.nests)>{});
     return most;
   }
   static constexpr bool whole_has_names(int k) {
@@ -146,9 +147,9 @@ template <class Stage> struct nests {
 
   /// True if all sizes are constants.
   static constexpr bool is_static = [] {
-    for (int k = 0; k < P.size.slots; ++k)
+    for (int k = 0; k < count.slots; ++k)
       if (P.slots.data[k].count < 0) return false;
-    for (int k = 0; k < P.size.nests; ++k)
+    for (int k = 0; k < count.nests; ++k)
       if ((nests::matmul_of(k) && nests::scratch_elements(k) < 0) || nests::whole_has_names(k)) return false;
     return !nests::controls_have_names();
   }();
@@ -159,7 +160,7 @@ template <class Stage> struct nests {
     std::int64_t bytes = detail::packing<Stage, simd::bytes>::value.bytes;
     constexpr auto same = [](extend::dimension d) { return d; };
     std::int64_t scratch = detail::larger(nests::most_whole_scratch(same), nests::most_control_scratch(same, nullptr));
-    for (int k = 0; k < P.size.nests; ++k)
+    for (int k = 0; k < count.nests; ++k)
       if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
     return static_cast<std::size_t>(detail::capped_sum(bytes, detail::whole_lines(scratch)));
   }();
@@ -180,7 +181,7 @@ template <class Stage> struct nests {
     if constexpr (reports) x.found = &found;
     set_up<true>(x, static_cast<char*>(workspace), known);
     set_arguments(x, inputs, outputs);
-    status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(count.nests)>{});
     copy_results(x, outputs);
     if constexpr (reports) return s == status::ok ? found : s;
     else return s;
@@ -201,25 +202,25 @@ private:
   };
   static constexpr bool is_packed = is_static && detail::packing<Stage, simd::bytes>::value.packed;
   struct run_tables {
-    detail::pool<detail::derived_size, P.size.derived> derived;
-    detail::pool<detail::slot, P.size.slots> slots;
-    detail::pool<place, P.size.buffers> buffers;
-    detail::pool<std::int64_t, P.size.buffers> offsets;
-    detail::pool<output, P.size.results> outputs;
-    detail::pool<product, P.size.nests> products;
+    detail::pool<detail::derived_size, count.derived> derived;
+    detail::pool<detail::slot, count.slots> slots;
+    detail::pool<place, count.buffers> buffers;
+    detail::pool<std::int64_t, count.buffers> offsets;
+    detail::pool<output, count.results> outputs;
+    detail::pool<product, count.nests> products;
     int product_count = 0;
 
     consteval run_tables() {
-      detail::fill(derived, P.derived.data, P.size.derived);
-      detail::fill(slots, P.slots.data, P.size.slots);
-      if (is_packed) detail::fill(offsets, detail::packing<Stage, simd::bytes>::value.offsets.data, P.size.buffers);
-      for (int k = 0; k < P.size.buffers; ++k) buffers.data[k] = {P.buffers.data[k].where, P.buffers.data[k].index};
-      for (int k = 0; k < P.size.results; ++k) {
+      detail::fill(derived, P.derived.data, count.derived);
+      detail::fill(slots, P.slots.data, count.slots);
+      if (is_packed) detail::fill(offsets, detail::packing<Stage, simd::bytes>::value.offsets.data, count.buffers);
+      for (int k = 0; k < count.buffers; ++k) buffers.data[k] = {P.buffers.data[k].where, P.buffers.data[k].index};
+      for (int k = 0; k < count.results; ++k) {
         std::int32_t const at = P.results.data[k];
         detail::buffer const& b = P.buffers.data[at];
         outputs.data[k] = {at, b.where != detail::residence::result || b.index != k, b.count, static_cast<std::int64_t>(size_of(b.type))};
       }
-      for (int k = 0; k < P.size.nests; ++k)
+      for (int k = 0; k < count.nests; ++k)
         if (matmul_of(k)) products.data[product_count++] = product_of(k);
     }
   };
@@ -228,25 +229,25 @@ private:
   /// Sets the addresses in the workspace if `Runs`, else returns its bytes.
   template <bool Runs>
   COTANGENT_INLINE static std::size_t set_up(context_type& x, [[maybe_unused]] char* workspace, std::int64_t const* known) noexcept {
-    for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
-    for (int k = 0; k < P.size.derived; ++k) {
+    for (int k = 0; k < known_sizes; ++k) x.size[k] = known[k];
+    for (int k = 0; k < count.derived; ++k) {
       detail::derived_size const& d = T.derived.data[k];
       std::int64_t const a = x.value(d.a), b = x.value(d.b);
-      x.size[P.known_sizes + k] = d.product ? detail::capped_product(a, b) : detail::capped_sum(a, b);
+      x.size[known_sizes + k] = d.product ? detail::capped_product(a, b) : detail::capped_sum(a, b);
     }
     std::int64_t offset = 0;
     if constexpr (is_packed) {
       offset = detail::packing<Stage, simd::bytes>::value.bytes;
       if constexpr (Runs)
-        for (int k = 0; k < P.size.buffers; ++k) x.buffer[k] = T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
+        for (int k = 0; k < count.buffers; ++k) x.buffer[k] = T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
     } else {
-      char* first[P.size.slots > 0 ? P.size.slots : 1]{};
-      for (int k = 0; k < P.size.slots; ++k) {
+      char* first[count.slots > 0 ? count.slots : 1]{};
+      for (int k = 0; k < count.slots; ++k) {
         detail::slot const& s = T.slots.data[k];
         if constexpr (Runs) first[k] = workspace + offset;
         offset = detail::capped_sum(offset, detail::whole_lines(detail::capped_product(x.value(s.count), s.bytes)));
       }
-      for (int k = 0; Runs && k < P.size.buffers; ++k) {
+      for (int k = 0; Runs && k < count.buffers; ++k) {
         place const& b = T.buffers.data[k];
         x.buffer[k] = b.where == detail::residence::workspace && b.index != extend::none ? first[b.index] : nullptr;
       }
@@ -268,7 +269,7 @@ private:
   COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
     // (In the body of a loop these addresses change in each iteration.)
 #pragma GCC unroll 32
-    for (int k = 0; k < P.size.buffers; ++k) {
+    for (int k = 0; k < count.buffers; ++k) {
       place const& b = T.buffers.data[k];
       if (b.where == detail::residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
       if (b.where == detail::residence::result) x.buffer[k] = static_cast<char*>(outputs[b.index]);
@@ -323,13 +324,13 @@ private:
   template <std::size_t... K>
   COTANGENT_INLINE static status run_nests(context_type const& x, std::index_sequence<K...>) noexcept {
     status s = status::ok;
-    if constexpr (P.size.nests <= most_inlined) {
+    if constexpr (count.nests <= most_inlined) {
       status const found[]{run_here<static_cast<int>(K)>(x)..., status::ok};
       for (status const k : found)
         if (k != status::ok) s = k;
     } else {
       static constexpr nest_call code[]{&nests::template call_nest<C.like.data[K]>...};
-      for (int k = 0; k < P.size.nests; ++k)
+      for (int k = 0; k < count.nests; ++k)
         if (status const found = code[k](x, C.buffers.data + C.first_buffer.data[k]); found != status::ok) s = found;
     }
     return s;
@@ -337,13 +338,13 @@ private:
 
   /// A buffer that is two outputs, or an argument as well, exists once: the other outputs are copies.
   static constexpr bool copies_results = [] {
-    for (int k = 0; k < P.size.results; ++k)
+    for (int k = 0; k < count.results; ++k)
       if (detail::buffer const& b = P.buffers.data[P.results.data[k]]; b.where != detail::residence::result || b.index != k) return true;
     return false;
   }();
   COTANGENT_INLINE static void copy_results(context_type const& x, void* const* outputs) noexcept {
     if constexpr (!copies_results) return; // a loop over tables would keep all addresses in memory
-    for (int k = 0; k < P.size.results; ++k) {
+    for (int k = 0; k < count.results; ++k) {
       output const& o = T.outputs.data[k];
       if (!o.copied) continue;
       char const* const from = x.buffer[o.buffer];

@@ -33,9 +33,9 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
     static_cast<void>(std::initializer_list<int>{
         (this->template lane_step<plain::all_steps.of[from + I].kind, plain::stage_for(from + I, S), Full, (sizeof...(I) > shape::long_body)>(
-             r, sums, into, before, c, count, plain::all_steps.of[from + I].place, plain::all_steps.of[from + I].operand0,
-             plain::all_steps.of[from + I].operand1, plain::all_steps.of[from + I].operand2,
-             plain::all_steps.of[from + I].kept),
+             r, sums, into, before, c, count, plain::all_places.of[from + I].place, plain::all_places.of[from + I].operand0,
+             plain::all_places.of[from + I].operand1, plain::all_places.of[from + I].operand2,
+             plain::all_places.of[from + I].kept),
          0)...});
   }
 
@@ -110,14 +110,14 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   template <int S, std::size_t I, int Count, class Registers, class Sums, class Before>
   COTANGENT_INLINE void long_interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, part_of_row const* part,
                                               int present) noexcept {
-    constexpr auto const& s = plain::all_steps.of[I];
+    constexpr typename plain::step_places s = plain::all_places.of[I];
     constexpr bool sums_up = shape::at(first + static_cast<int>(I)).what >= detail::action::reduce;
-    if constexpr (plain::is_far(s.kind))
-      this->template far_step<s.kind>(r, part[0].c, present, s.place, s.operand0, s.operand1, s.kept, std::make_index_sequence<Count>{});
+    if constexpr (plain::is_far(plain::all_steps.of[I].kind))
+      this->template far_step<plain::all_steps.of[I].kind>(r, part[0].c, present, s.place, s.operand0, s.operand1, s.kept, std::make_index_sequence<Count>{});
     else {
 #pragma GCC unroll 1
       for (int v = 0; v < (sums_up ? present : Count); ++v)
-        this->template lane_step<s.kind, plain::stage_for(I, S), false, true>(
+        this->template lane_step<plain::all_steps.of[I].kind, plain::stage_for(I, S), false, true>(
             r[v], sums, into[v], before, part[v].c, part[v].count, s.place, s.operand0, s.operand1, s.operand2, s.kept);
     }
   }
@@ -152,8 +152,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   }
   template <int I> COTANGENT_INLINE void keep_sum(element_t<at(I).type> y) noexcept {
     constexpr element E = at(I).type;
-    if constexpr (B == 1) row_values.template at<E>(at(I).place) = y;
-    else row_values.template at<E>(at(I).place)[sub] = y;
+    if constexpr (B == 1) row_values.template at<E>(shape::template place<I>) = y;
+    else row_values.template at<E>(shape::template place<I>)[sub] = y;
     if constexpr (at(I).access != extend::none) *this->template pointer<I, element_t<E>>(sub) = y;
   }
   /// Reductions that test for NaN once, before lanes depend on each other.
@@ -187,11 +187,11 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   template <int S, std::size_t I, bool Far, class Registers, class Sums, class Before, std::size_t... V>
   COTANGENT_INLINE void interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, std::int64_t c,
                                          std::index_sequence<V...> all) noexcept {
-    constexpr auto const& s = plain::all_steps.of[I];
-    if constexpr (Far && plain::is_far(s.kind)) this->template far_step<s.kind>(r, c, static_cast<int>(sizeof...(V)), s.place, s.operand0, s.operand1, s.kept, all);
+    constexpr typename plain::step_places s = plain::all_places.of[I];
+    if constexpr (Far && plain::is_far(plain::all_steps.of[I].kind)) this->template far_step<plain::all_steps.of[I].kind>(r, c, static_cast<int>(sizeof...(V)), s.place, s.operand0, s.operand1, s.kept, all);
     else
       static_cast<void>(std::initializer_list<int>{
-          (this->template lane_step<s.kind, plain::stage_for(I, S), true, false>(
+          (this->template lane_step<plain::all_steps.of[I].kind, plain::stage_for(I, S), true, false>(
                r[V], sums, into[V], before, c + static_cast<int>(V) * W, W, s.place, s.operand0, s.operand1, s.operand2, s.kept),
            0)...});
   }
@@ -304,7 +304,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     using Op = detail::described_by<at(I).op>;
     lane_value<E> of_row[B]{sums[R].template at<E>(memory::template sum_index<I, S>)...};
     auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
-    row_values.template at<E>(at(I).place) = all;
+    row_values.template at<E>(shape::template place<I>) = all;
     if constexpr (at(I).access != extend::none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
   }
   template <int S, class Sums, std::size_t... I>

@@ -67,12 +67,12 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
       if constexpr (a.stride[0] != 0) offset += (row + in_block) * x.value(a.stride[0]);
     } else if constexpr (N.split > 1)
       for (int k = 0; k < N.split; ++k) offset += index[k] * x.value(a.stride[k]);
-    return base<T>(shape::C.own.data[at(I).access]) + offset;
+    return base<T>(shape::template own_buffer_of<I>) + offset;
   }
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic pop
 #endif
-  template <int I> static constexpr extend::dimension lane_stride() {
+  template <int I> static consteval extend::dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
   /// A row buffer by its own index, a function argument: all accesses of one type share one function.
@@ -86,13 +86,14 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   // ---- operands
 
   using source = operand_source;
-  static constexpr source source_of(detail::instance const& u) {
+  static constexpr source source_of(detail::instance_facts const& u) {
     return u.what == detail::action::constant ? source::constant
            : shape::is_row(u)         ? source::row
            : u.where == detail::role::once    ? source::once
                                       : source::lane;
   }
   static constexpr detail::instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
+  template <int I, std::size_t O> static constexpr detail::instance_facts operand_facts = operand(I, static_cast<int>(O));
 
   // One function for each kind of source and element type, not for each operand: a program has thousands of
   // operands.
@@ -134,7 +135,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
       if constexpr (at(I).what == detail::action::load && shape::tile_owner(I) == I) {
         using T = element_t<at(I).type>;
         T const* const p = pointer<I, T const>(0);
-        std::int64_t const step = x.value(shape::stride(at(I), 0)), across_step = x.value(lane_stride<I>());
+        std::int64_t const step = x.value(shape::template row_stride<I>()), across_step = x.value(lane_stride<I>());
         T* const to = reinterpret_cast<T*>(tiles + tile_at<I>);
         if constexpr (turns_in_registers<T> && lane_stride<I>() == 1) {
           using V = math::vector<T, W>;
@@ -157,7 +158,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
       if constexpr (at(I).what != detail::action::load) {
         using T = element_t<at(I).type>;
         T* const p = pointer<I, T>(0);
-        std::int64_t const step = x.value(shape::stride(at(I), 0)), across_step = x.value(lane_stride<I>());
+        std::int64_t const step = x.value(shape::template row_stride<I>()), across_step = x.value(lane_stride<I>());
         T const* const from = reinterpret_cast<T const*>(tiles + tile_at<I>);
         if constexpr (turns_in_registers<T> && lane_stride<I>() == 1) {
           using V = math::vector<T, W>;

@@ -47,20 +47,22 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     return v.what == detail::action::compute && v.op->reporting == nullptr && v.access == extend::none && v.operand_count >= 1 && v.operand_count <= 3;
   }
   /// True for contiguous vectors of a row whose address depends on the row's index only.
-  static constexpr bool is_plain_load(detail::instance const& v) {
+  static constexpr bool is_plain_load(detail::instance_facts const& v) {
     return !turned && N.split <= 1 && N.rank > N.split && v.slot == extend::none && !cotangent::detail::clips(v) &&
            shape::stride(v, memory::lane_axis) == 1;
   }
-  static constexpr std::int64_t place_of(detail::instance const& u) {
+  static constexpr std::int64_t place_of(detail::instance_facts const& u) {
     return u.what == detail::action::constant ? u.bits : u.place;
   }
   /// An instance as an argument of `lane_step`: its kind, the location of its value, those of its operands or
   /// the bits of constants, and its row buffer. For a load: its buffer, offset and stride of rows.
-  struct step_data {
-    step_kind kind;
+  struct step_places {
     int place = 0;
     std::int64_t operand0 = 0, operand1 = 0, operand2 = 0;
     std::int32_t kept = extend::none;
+  };
+  struct step_data : step_places {
+    step_kind kind;
   };
   /// Of all instances, in one constant evaluation: one call each would take as long as compiling their code.
   struct step_table {
@@ -109,6 +111,14 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     }
   };
   static constexpr step_table all_steps{};
+  /// What code reads of them: without optimization, the operations of the kinds would bring their rules.
+  struct place_table {
+    step_places of[N.instance_count > 0 ? N.instance_count : 1]{};
+    consteval place_table() {
+      for (int k = 0; k < N.instance_count; ++k) of[k] = all_steps.of[k];
+    }
+  };
+  static constexpr place_table all_places{};
   /// Only a step with its own function depends on its stage.
   static constexpr int stage_for(std::size_t k, int stage) { return all_steps.of[k].kind.instance == extend::none ? 0 : stage; }
 

@@ -63,8 +63,8 @@ template <class Stage, int K> struct nest_shape {
   static constexpr int row_list(int stage) { return 1 + 2 * stage; }
   static constexpr int lane_list(int stage) { return 2 + 2 * stage; }
 
-  static constexpr bool is_row(detail::instance const& v) { return v.what == detail::action::reduce || v.where == detail::role::row; }
-  static constexpr void see(register_count& c, detail::instance const& v) {
+  static constexpr bool is_row(detail::instance_facts const& v) { return v.what == detail::action::reduce || v.where == detail::role::row; }
+  static constexpr void see(register_count& c, detail::instance_facts const& v) {
     int& n = c.of(v.type);
     if (v.place >= n) n = v.place + 1;
   }
@@ -107,9 +107,13 @@ template <class Stage, int K> struct nest_shape {
     return c;
   }();
 
-  static constexpr extend::dimension stride(detail::instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
+  // Constants, where code reads them: without optimization, code that calls `at` would bring the plan.
+  template <int I> static constexpr int place = at(I).place;
+  template <int I> static constexpr std::int32_t own_buffer_of = C.own.data[at(I).access];
+  static constexpr extend::dimension stride(detail::instance_facts const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
+  template <int I> static consteval extend::dimension row_stride() { return stride(at(I), 0); }
   /// True if it accumulates to one element, not along the lanes.
-  static constexpr bool is_total(detail::instance const& v) {
+  static constexpr bool is_total(detail::instance_facts const& v) {
     return v.where == detail::role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
   }
 
@@ -206,39 +210,50 @@ template <class Stage, int K> struct nest_shape {
 
   // Code for a few instances takes their indices as a sequence. Instantiating a function for every instance,
   // only to find that most are not affected, would cost as much as for those that are.
-  template <int From, int To, bool (*Chosen)(int)> struct chosen {
+  template <int From, int To, class Chosen> struct chosen {
     static constexpr int count = [] {
       int n = 0;
-      for (int i = From; i < To; ++i) n += Chosen(i) ? 1 : 0;
+      for (int i = From; i < To; ++i) n += Chosen()(i) ? 1 : 0;
       return n;
     }();
     struct list {
       std::size_t of[count + 1]{};
       consteval list() {
         for (int i = From, n = 0; i < To; ++i)
-          if (Chosen(i)) of[n++] = static_cast<std::size_t>(i);
+          if (Chosen()(i)) of[n++] = static_cast<std::size_t>(i);
       }
     };
     static constexpr list all{};
     template <std::size_t... J> static std::index_sequence<all.of[J]...> make(std::index_sequence<J...>);
     using type = decltype(make(std::make_index_sequence<static_cast<std::size_t>(count)>{}));
   };
-  static constexpr bool is_sum(int i) { return at(i).what == detail::action::reduce; }
-  static constexpr bool is_accumulated(int i) { return at(i).what == detail::action::accumulate; }
-  static constexpr bool is_clipped(int i) { return cotangent::detail::clips(at(i)); }
-  template <int S, bool (*Chosen)(int)>
+  struct a_sum {
+    constexpr bool operator()(int i) const { return at(i).what == detail::action::reduce; }
+  };
+  struct a_total {
+    constexpr bool operator()(int i) const { return at(i).what == detail::action::accumulate; }
+  };
+  struct a_column {
+    constexpr bool operator()(int i) const { return is_column(i); }
+  };
+  struct a_clipped {
+    constexpr bool operator()(int i) const { return cotangent::detail::clips(at(i)); }
+  };
+  struct a_load {
+    constexpr bool operator()(int i) const { return at(i).what == detail::action::load && at(i).access != extend::none; }
+  };
+  template <int S, class Chosen>
   using chosen_in = typename chosen<begin(lane_list(S)), begin(lane_list(S) + 1), Chosen>::type;
-  template <int S> using sums_of = chosen_in<S, &nest_shape::is_sum>;
-  template <int S> using columns_of = chosen_in<S, &nest_shape::is_column>;
+  template <int S> using sums_of = chosen_in<S, a_sum>;
+  template <int S> using columns_of = chosen_in<S, a_column>;
   static constexpr bool writes_rows = [] {
     for (int i = first; i < first + N.instance_count; ++i)
       if (at(i).where == detail::role::lane && at(i).what == detail::action::compute && at(i).access != extend::none) return true;
     return false;
   }();
-  static constexpr bool is_load(int i) { return at(i).what == detail::action::load && at(i).access != extend::none; }
-  template <int S> using loads_of = chosen_in<S, &nest_shape::is_load>;
-  template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
-  using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
+  template <int S> using loads_of = chosen_in<S, a_load>;
+  template <int S> using clipped_in = chosen_in<S, a_clipped>;
+  using totals = typename chosen<first, first + N.instance_count, a_total>::type;
 
   static constexpr detail::stage_form const& form(int stage) { return P.forms.data[N.first_form + stage]; }
   /// True if the sums of all rows of a block are folded at once: a scalar per row would go through memory.

@@ -61,7 +61,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   // ---- once
 
   template <int I> COTANGENT_INLINE void step_once() noexcept {
-    constexpr auto const& v = at(I);
+    constexpr detail::instance_facts v = at(I);
     using T = cotangent::detail::arithmetic_t<v.type>;
     if constexpr (v.what == detail::action::constant) return;
     else {
@@ -82,19 +82,19 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int Number> static constexpr std::int64_t number_of_graph = Stage::view.numbers[Number];
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_once(std::index_sequence<O...>) const noexcept {
     return apply_to<detail::described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
-        this->template in_once<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
+        this->template in_once<source_of(operand(I, O)), operand(I, O).type>(memory::template operand_facts<I, O>.place, memory::template operand_facts<I, O>.bits)...);
   }
 
   // ---- rows
 
   template <int I> COTANGENT_INLINE void step_row() noexcept {
-    constexpr auto const& v = at(I);
+    constexpr detail::instance_facts v = at(I);
     using T = element_t<v.type>;
     using V = row_value<v.type>;
     if constexpr (v.what == detail::action::accumulate) {
-      using Op = detail::described_by<v.op>;
+      using Op = detail::described_by<at(I).op>;
       V& total = row_totals.template at<v.type>(memory::template total_index<I>);
-      constexpr auto const& u = operand(I, 0);
+      constexpr detail::instance_facts u = operand(I, 0);
       V y = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
       if constexpr (!shape::whole_blocks)
         y = math::select(simd::first<math::mask_t<V>>(active), y, math::broadcast<V>(Op::template neutral<T>()));
@@ -115,7 +115,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   }
   /// One element of each row: bitwise the sum of it and zeros.
   template <int I, class V, class T> COTANGENT_INLINE V picked() const noexcept {
-    constexpr auto const& u = operand(I, 0);
+    constexpr detail::instance_facts u = operand(I, 0);
     auto const label = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
     if constexpr (constexpr int load = shape::tile_of_pick(I); load != extend::none) { // the columns are in a tile
       using L = std::remove_cvref_t<decltype(label)>;
@@ -128,7 +128,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     } else if constexpr (T const* const p = this->template pointer<I, T const>(0); B == 1)
       return label >= 0 && label < lanes ? static_cast<T>(p[label * x.value(memory::template lane_stride<I>())] + T{}) : T{};
     else {
-      std::int64_t const stride = x.value(memory::template lane_stride<I>()), across = x.value(shape::stride(at(I), 0));
+      std::int64_t const stride = x.value(memory::template lane_stride<I>()), across = x.value(shape::template row_stride<I>());
       using L = std::remove_cvref_t<decltype(label)>;
       constexpr std::int64_t most = std::numeric_limits<math::lane_t<L>>::max();
       if (lanes <= 0) return V{};
@@ -145,17 +145,17 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     T const* const p = this->template pointer<I, T const>(0);
     if constexpr (B == 1) return *p;
     else if constexpr (shape::stride(at(I), 0) == 1) return active == B ? load_value<V>(p) : load_value<V>(p, active);
-    else return load_value<V>(p, x.value(shape::stride(at(I), 0)), active);
+    else return load_value<V>(p, x.value(shape::template row_stride<I>()), active);
   }
   template <int I, class V, class T> COTANGENT_INLINE void store_rows(V const& y) const noexcept {
     T* const p = this->template pointer<I, T>(0);
     if constexpr (B == 1) *p = y;
     else if constexpr (shape::stride(at(I), 0) == 1) active == B ? store_value(p, y) : store_value(p, y, active);
-    else store_value(p, y, x.value(shape::stride(at(I), 0)), active);
+    else store_value(p, y, x.value(shape::template row_stride<I>()), active);
   }
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_row(std::index_sequence<O...>) const noexcept {
     return apply_to<detail::described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
-        this->template in_rows<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
+        this->template in_rows<source_of(operand(I, O)), operand(I, O).type>(memory::template operand_facts<I, O>.place, memory::template operand_facts<I, O>.bits)...);
   }
 
   // ---- lanes
@@ -164,14 +164,14 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int I, int S, bool Full, class Registers, class Sums, class Columns, class Before>
   COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
                                   std::int64_t count) noexcept {
-    constexpr auto const& v = at(I);
+    constexpr detail::instance_facts v = at(I);
     using T = element_t<v.type>;
     using V = lane_value<v.type>;
     if constexpr (!Full) count = inside<I>(c, count);
     if constexpr (v.what == detail::action::reduce) {
-      using Op = detail::described_by<v.op>;
+      using Op = detail::described_by<at(I).op>;
       V& sum = sums.template at<v.type>(memory::template sum_index<I, S>);
-      constexpr auto const& u = operand(I, 0);
+      constexpr detail::instance_facts u = operand(I, 0);
       if constexpr (shape::single_pass) sum = counted<I, Full, V, T, Op>(r, count);
       else {
         V all{};
@@ -185,7 +185,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         else sum = simd::first_or(all, count, sum); // one masked instruction
       }
     } else if constexpr (v.what == detail::action::accumulate) {
-      using Op = detail::described_by<v.op>;
+      using Op = detail::described_by<at(I).op>;
       if constexpr (shape::is_total(v)) {
         V& total = lane_totals.template at<v.type>(memory::template total_index<I>);
         total = Op::combine(total, counted<I, turned ? shape::whole_blocks : Full, V, T, Op>(r, turned ? active : count));
@@ -194,7 +194,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         total = Op::combine(total, counted<I, shape::whole_blocks, V, T, Op>(r, active));
       } else {
         V& total = into.template at<v.type>(memory::template total_index<I>);
-        constexpr auto const& u = operand(I, 0);
+        constexpr detail::instance_facts u = operand(I, 0);
         // fused in every position: an element's value does not depend on its position
         if constexpr (v.fused) {
           constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
@@ -205,22 +205,24 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       }
     } else {
       V& y = r.template at<v.type>(v.place);
+      constexpr std::int32_t buffer = v.what == detail::action::recall ? v.detail : v.slot,
+                             kept = buffer != extend::none ? memory::own_buffer(buffer) : extend::none;
       if constexpr (v.what == detail::action::load && beside<S>::loads.has(I)) y = load_neighbor<I, S, Full, V>(r, c, count);
       else if constexpr (v.what == detail::action::load) y = load_lanes<I, Full, V, T const>(c, count);
       else if constexpr (v.what == detail::action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == detail::action::position) y = simd::iota<V>(static_cast<T>(c));
       else if constexpr (v.what == detail::action::recall && !Full && P.row_slots.data[v.what == detail::action::recall ? v.detail : 0].exact)
-        y = !shape::keeps_ends ? load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c), count)
+        y = !shape::keeps_ends ? load_value<V>(this->template row_buffer<T const>(kept, c), count)
                                  : load_value<V>(reinterpret_cast<T const*>(ends[v.detail - shape::first_slot]));
-      else if constexpr (v.what == detail::action::recall) y = load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c));
+      else if constexpr (v.what == detail::action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
       else if constexpr (v.what == detail::action::window) y = load_window<I, Full, V, T const>(c, count);
       else if constexpr (v.what == detail::action::shift) y = shifted<I, S, Full, V>(r, before, c);
       else if constexpr (v.operand_count == 1) {
-        constexpr auto const& a = operand(I, 0);
-        y = apply_to<detail::described_by<v.op>, v.type, V, a.type>(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits));
+        constexpr detail::instance_facts a = operand(I, 0);
+        y = apply_to<detail::described_by<at(I).op>, v.type, V, a.type>(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits));
       } else if constexpr (v.operand_count == 2) {
-        constexpr auto const &a = operand(I, 0), &b = operand(I, 1);
-        y = apply_to<detail::described_by<v.op>, v.type, V, a.type, b.type>(
+        constexpr detail::instance_facts a = operand(I, 0), b = operand(I, 1);
+        y = apply_to<detail::described_by<at(I).op>, v.type, V, a.type, b.type>(
             this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits), this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits));
       } else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
       if constexpr (turned) look_at<I, true>(y, active, c);
@@ -228,9 +230,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       if constexpr (v.slot != extend::none) {
         if constexpr (!Full && P.row_slots.data[v.slot].exact) {
           // A masked load after a masked store would stall: the end of the row is kept in a separate buffer.
-          if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y, count);
+          if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<T>(kept, c), y, count);
           else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
-        } else store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y);
+        } else store_value(this->template row_buffer<T>(kept, c), y);
       }
       if constexpr (v.what == detail::action::compute && v.access != extend::none) {
         if constexpr (beside<S>::stores.has(I)) store_neighbor<I, S, Full, V>(r, y, c, count);
@@ -241,12 +243,12 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int I, class V, class Registers, std::size_t... O>
   COTANGENT_INLINE V compute_lane(Registers& r, std::index_sequence<O...>) const noexcept {
     return apply_to<detail::described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
-        this->template in_lanes<source_of(operand(I, O)), operand(I, O).type>(r, operand(I, O).place, operand(I, O).bits)...);
+        this->template in_lanes<source_of(operand(I, O)), operand(I, O).type>(r, memory::template operand_facts<I, O>.place, memory::template operand_facts<I, O>.bits)...);
   }
   /// The operand of a reduction, with neutral lanes beyond the end.
   template <int I, bool Full, class V, class T, class Op, class Registers>
   COTANGENT_INLINE V counted(Registers& r, std::int64_t count) const noexcept {
-    constexpr auto const& u = operand(I, 0);
+    constexpr detail::instance_facts u = operand(I, 0);
     V const y = this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits);
     if constexpr (Full) return y;
     else return simd::first_or(y, count, math::broadcast<V>(Op::template neutral<T>()));
@@ -317,7 +319,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int I> COTANGENT_INLINE std::int64_t inside(std::int64_t c, std::int64_t count) const noexcept {
     if constexpr (!cotangent::detail::clips(at(I)) || at(I).what == detail::action::window || at(I).what == detail::action::shift) return count;
     else {
-      std::int64_t const left = x.value(P.windows.data[at(I).detail].high[lane_axis]) - c;
+      constexpr extend::dimension high = P.windows.data[at(I).detail].high[lane_axis];
+      std::int64_t const left = x.value(high) - c;
       return left < 0 ? 0 : left < count ? left : count;
     }
   }
@@ -329,7 +332,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     constexpr int k = shape::ordinal(I, detail::action::shift, shape::begin(shape::lane_list(S)));
     constexpr element E = at(I).type;
     static_assert(far <= shape::most_shift);
-    constexpr auto const& u = operand(I, 0);
+    constexpr detail::instance_facts u = operand(I, 0);
     V const now = this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits);
     auto const at_hand = [&](int steps) { return steps == 0 ? now : V(before[steps - 1].template at<E>(k)); };
     V y = at_hand(whole);
@@ -357,7 +360,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     }
     std::int64_t const low = x.value(w.low[lane_axis]), high = x.value(w.high[lane_axis]);
     std::int64_t const stride = x.value(memory::template lane_stride<I>());
-    T* const p = this->template base<T>(shape::C.own.data[at(I).access]) + offset;
+    T* const p = this->template base<T>(shape::template own_buffer_of<I>) + offset;
     if constexpr (Full && memory::template lane_stride<I>() == 1) return load_value<V>(p + (c - low));
     if (memory::template lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p + (c - low));
     if constexpr (Full && memory::template lane_stride<I>() != 1)

@@ -59,7 +59,7 @@ private:
 
   private:
     template <int I> COTANGENT_INLINE auto& at() noexcept {
-      constexpr detail::straight_step s = S.steps.data[I];
+      constexpr detail::straight_facts s = S.steps.data[I];
       if constexpr (s.lanes == 1) return w1.template at<s.type>(s.place);
       else if constexpr (s.lanes == 2) return w2.template at<s.type>(s.place);
       else if constexpr (s.lanes == 4) return w4.template at<s.type>(s.place);
@@ -70,6 +70,7 @@ private:
     static constexpr detail::straight_operand read(int i, int k) {
       return S.operands.data[S.steps.data[i].first + k];
     }
+    template <int I> using operation_of = detail::described_by<S.steps.data[I].op>;
     template <int I> static constexpr element type_of = S.steps.data[I].type;
 
     /// Operand `Lane` of step `J`, as a value of W lanes.
@@ -86,7 +87,7 @@ private:
     }
 
     template <int I> COTANGENT_INLINE void step(void const* const* inputs, void* const* outputs) noexcept {
-      constexpr detail::straight_step s = S.steps.data[I];
+      constexpr detail::straight_facts s = S.steps.data[I];
       using T = element_t<s.type>;
       using V = value<s.lanes, s.type>;
       if constexpr (s.what == detail::straight_action::store) {
@@ -104,7 +105,7 @@ private:
         at<I>() = shuffled<I>(std::make_index_sequence<static_cast<std::size_t>(s.lanes)>{});
       else if constexpr (s.what == detail::straight_action::compute && s.operand_count <= 3) {
         // written out: expanding each node's operands costs compilers more than the node
-        using Op = detail::described_by<s.op>;
+        using Op = operation_of<I>;
         constexpr detail::straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0),
                                    c = read(I, s.operand_count > 2 ? 2 : 0);
         constexpr element ea = S.steps.data[a.step].type, eb = S.steps.data[b.step].type,
@@ -121,9 +122,9 @@ private:
       } else if constexpr (s.what == detail::straight_action::compute)
         at<I>() = computed<I, V>(std::make_index_sequence<static_cast<std::size_t>(s.operand_count)>{});
       else if constexpr (s.what == detail::straight_action::combine)
-        at<I>() = detail::described_by<s.op>::combine(V(operand<I, 0, s.lanes>()), V(operand<I, 1, s.lanes>()));
-      else at<I>() = folded<detail::described_by<s.op>, s.count>(operand<I, 0, s.width>());
-      if constexpr (s.what == detail::straight_action::compute && s.op->reporting != nullptr) look_at<s.count>(at<I>());
+        at<I>() = operation_of<I>::combine(V(operand<I, 0, s.lanes>()), V(operand<I, 1, s.lanes>()));
+      else at<I>() = folded<operation_of<I>, s.count>(operand<I, 0, s.width>());
+      if constexpr (s.what == detail::straight_action::compute && S.steps.data[I].op->reporting != nullptr) look_at<s.count>(at<I>());
     }
     /// Reports pivots that are 0 or below. (Lanes beyond `Count` are garbage.)
     template <int Count, class V> COTANGENT_INLINE void look_at(V const& y) noexcept {
@@ -136,8 +137,8 @@ private:
 
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V
     computed(std::index_sequence<K...>) noexcept {
-      constexpr detail::straight_step s = S.steps.data[I];
-      return apply_to<detail::described_by<s.op>, s.type, V, type_of<read(I, static_cast<int>(K)).step>...>(
+      constexpr detail::straight_facts s = S.steps.data[I];
+      return apply_to<operation_of<I>, s.type, V, type_of<read(I, static_cast<int>(K)).step>...>(
           operand<I, K, s.lanes>()...);
     }
     template <int I, std::size_t K, class V> COTANGENT_INLINE auto lane() noexcept {
@@ -173,7 +174,7 @@ private:
       return s.what == detail::straight_action::constant && s.bits == 0;
     }
     template <int I, std::size_t... K> COTANGENT_INLINE auto shuffled(std::index_sequence<K...>) noexcept {
-      constexpr detail::straight_step s = S.steps.data[I];
+      constexpr detail::straight_facts s = S.steps.data[I];
       auto const a = operand<I, 0, s.width>(), b = operand<I, 1, s.width>();
       if constexpr (stays(I)) { // g++ compiles it to a blend, but splits a shuffle
         using V = std::remove_cv_t<decltype(a)>;

@@ -95,27 +95,27 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
   }
 };
 
-/// Sub-graphs that run as straight-line code have formulas.
+/// Keeps the sub-graphs that run as straight-line code.
+struct straight_code {
+  static constexpr bool exists = true;
+  constexpr void operator()(graph_view const& g, array<bool>& regions) const {
+    sequence_solver const sequences(g);
+    for (std::int32_t r = 0; r < g.region_count; ++r)
+      if (regions[r])
+        regions[r] = runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r, sequences.sizes())), COTANGENT_ABI_BYTES, true);
+  }
+};
+template <bool Straight>
+using static_pipeline_options = pipeline_options<estimated_bytes, no_budget, std::conditional_t<Straight, straight_code, no_straight_code>>;
+
 struct straight_options {
-  static constexpr pipeline_options<> value = [] {
-    pipeline_options<> o;
-    o.find_straight = [](graph_view const& g, array<bool>& regions) {
-      sequence_solver const sequences(g);
-      for (std::int32_t r = 0; r < g.region_count; ++r)
-        if (regions[r])
-          regions[r] = runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r, sequences.sizes())), COTANGENT_ABI_BYTES, true);
-    };
-    return o;
-  }();
+  static constexpr static_pipeline_options<true> value{};
 };
 /// The options of the pipeline for a static program, or for one with a separate pullback.
 template <class Before, bool Rewrite, bool Splits> struct static_options {
-  static constexpr pipeline_options<> value = [] {
-    pipeline_options<> o = straight_options::value;
-    if (Splits) { // (a block that is not rematerialized would be saved, whatever the peak of one program; formulas come after the split)
-      o.recompute = recomputation::always;
-      o.find_straight = nullptr;
-    }
+  static constexpr auto value = [] {
+    static_pipeline_options<!Splits> o; // (formulas come after a split)
+    if (Splits) o.recompute = recomputation::always; // (a block that is not rematerialized would be saved, whatever the peak of one program)
     o.simplify.rewrite = Rewrite;
     // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
     o.simplify.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES, !Splits);

@@ -10,10 +10,6 @@
 
 namespace cotangent::detail {
 
-/// Of the given sub-graphs, leaves those that run as straight-line code once the functions of whole tensors that have a formula
-/// are replaced by it.
-using straight_test = void (*)(graph_view const&, array<bool>& regions);
-
 /// The sub-graphs whose nodes are replaced by formulas.
 class regions_with_formulas {
   array<bool> has_;
@@ -21,20 +17,21 @@ class regions_with_formulas {
 public:
   int nodes = 0; // with a formula, in these
 
-  constexpr regions_with_formulas(graph_view const& g, straight_test find_straight) : has_(g.region_count) {
+  /// `keep_straight(g, regions)` leaves those that run as straight-line code once formulas replace their nodes.
+  constexpr regions_with_formulas(graph_view const& g, auto const& keep_straight) : has_(g.region_count) {
     array<std::int32_t> count(g.region_count);
     bool any = false;
     for (std::int32_t i = 0; i < g.node_count; ++i)
       if (g.nodes[i].op->formula != nullptr) ++count[g.nodes[i].region], has_[g.nodes[i].region] = any = true;
-    if (any) find_straight(g, has_);
+    if (any) keep_straight(g, has_);
     for (std::int32_t r = 0; r < g.region_count; ++r) nodes += has_[r] ? count[r] : 0;
   }
   constexpr bool operator[](std::int32_t r) const { return has_[r]; }
 };
 
 /// The graph with formulas in place of nodes, in sub-graphs that run as straight-line code.
-constexpr built expanded(graph_view const& g, straight_test find_straight) {
-  regions_with_formulas const chosen(g, find_straight);
+constexpr built expanded(graph_view const& g, auto const& keep_straight) {
+  regions_with_formulas const chosen(g, keep_straight);
   builder b; // (without a limit: straight-line code has one)
   rewriter copy(g, b);
   copy.begin_regions();
