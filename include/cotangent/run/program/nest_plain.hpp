@@ -111,7 +111,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     }
   };
   static constexpr step_table all_steps{};
-  /// What code reads of them: without optimization, the operations of the kinds would bring their rules.
+  /// The part that code reads: without optimization, the operations of the kinds would bring their rules.
   struct place_table {
     step_places of[N.instance_count > 0 ? N.instance_count : 1]{};
     consteval place_table() {
