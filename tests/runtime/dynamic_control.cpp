@@ -45,6 +45,20 @@ TEST_CASE("a loop runs five times and leaves its initial values unchanged", "[dy
   CHECK(double(p.value(z3)) == Approx(3.7308730));
 }
 
+TEST_CASE("a count may have either integer type", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const few = g.input<std::int32_t>("few");
+  auto const y = ct::for_loop(few, [&](auto, auto z) { return z * x + 1.; }, x);
+  auto const dx = g.gradient({y}, {x}).front();
+  auto p = g.compile({y, dx});
+  p.bind(x, 2.);
+  p.bind(few, std::int32_t{3});
+  p.run();
+  CHECK(double(p.value(y)) == 23); // x^4 + x^2 + x + 1
+  CHECK(double(p.value(dx)) == 37);
+}
+
 // A mean of rows, the sum of their squares, and a count, whose first values are no expressions of the graph.
 inline constexpr auto moments = [](auto x) {
   auto const row = [](auto carry, auto r) {

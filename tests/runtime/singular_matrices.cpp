@@ -268,6 +268,7 @@ TEST_CASE("A run gives NaN and a status, and does not throw") {
     if (!ct::math::is_fast) CHECK(std::isnan(*(y.data() + y.size() - 1)));
   };
   check(decomposed, s.indefinite);
+  check(ct::grad([](auto a) { return ct::sum(ct::cholesky(a)); }), s.indefinite);
   check(inverted, s.singular);
   check(solved, s.singular);
 }

@@ -25,6 +25,13 @@ constexpr auto area = ct::compiled([](auto y) { return ct::trapezoid(y); });
 static_assert(area(none()) == 0 && area(one{3}) == 0 && area(two{3, 5}) == 4);
 static_assert(ct::compiled([](auto a, auto b) { return ct::kron(a, b); })(two{1, 2}, none()).size() == 0);
 
+// weights of the whole operand, or along its axis
+using table = ct::tensor<double, 2, 2>;
+static_assert(ct::compiled([](auto x, auto w) { return ct::average<0>(x, w); })(table{{1, 2}, {3, 6}}, two{3, 1}) == two{1.5, 3});
+static_assert(ct::compiled([](auto x, auto w) { return ct::average<1>(x, w); })(table{{1, 2}, {3, 6}}, two{3, 1}) == two{1.25, 3.75});
+static_assert(ct::compiled([](auto x, auto w) { return ct::average<1>(x, w); })(ct::tensor<double, 2, 1>{{1}, {3}}, one{2}) == two{1, 3});
+static_assert(ct::compiled([](auto x, auto w) { return ct::average(x, w); })(table{{1, 2}, {3, 6}}, two{3, 1}) == 2.5);
+
 // remainders have the sign of the divisor
 constexpr auto mod = ct::compiled([](auto x, auto y) { return ct::mod(x, y); });
 static_assert(mod(7.0, 3.0) == 1 && mod(-7.0, 3.0) == 2 && mod(7.0, -3.0) == -2 && mod(-6.0, 3.0) == 0);
@@ -39,6 +46,14 @@ using places = ct::tensor<std::int64_t, 2>;
 constexpr auto largest = [](auto x, auto i, auto v) { return ct::scatter_max(x, i, v); };
 static_assert(ct::compiled(largest)(two{1, 2}, places{1, 1}, two{5, 4}) == two{1, 5});
 static_assert(ct::compiled(largest)(ct::tensor<std::int32_t, 2>{1, 2}, places{0, 0}, ct::tensor<std::int32_t, 2>{-5, 4}) == ct::tensor<std::int32_t, 2>{4, 2});
+// integers of every size
+using integers = ct::tensor<std::int64_t, 3>;
+constexpr std::int64_t most = INT64_MAX, least = INT64_MIN;
+constexpr auto smallest = [](auto x, auto i, auto v) { return ct::scatter_min(x, i, v); };
+constexpr ct::tensor<std::int64_t, 1> first{0}, five{5};
+static_assert(ct::compiled(smallest)(integers{most, most, least}, first, five) == integers{5, most, least});
+static_assert(ct::compiled(largest)(integers{least, least, most}, first, five) == integers{5, least, most});
+static_assert(ct::compiled(largest)(ct::tensor<std::int32_t, 2>{INT32_MIN, INT32_MIN}, first, ct::tensor<std::int32_t, 1>{5}) == ct::tensor<std::int32_t, 2>{5, INT32_MIN});
 constexpr auto slopes = ct::grad<0, 2>([](auto x, auto i, auto v) { return ct::sum(largest(x, i, v)); })(two{1, 5}, places{1, 1}, two{5, 4});
 static_assert(std::get<0>(slopes) == two{1, 0.5} && std::get<1>(slopes) == two{0.5, 0});
 constexpr auto set = [](auto x, auto i, auto v) { return ct::scatter_set(x, i, v); };

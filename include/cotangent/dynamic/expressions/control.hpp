@@ -164,8 +164,11 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     return at;
   }();
   symbol last = none, most = none;
-  if constexpr (!std::is_null_pointer_v<Limit>) last = symbol_of<std::int64_t>(s, limit, r);
   s.b.place = where;
+  if constexpr (!std::is_null_pointer_v<Limit>) {
+    last = symbol_of<std::int64_t>(s, limit, r);
+    if (is_index(s.b.get().tensors[last].type)) last = extend::convert({&s.b, last}, element::int64).id; // (others are refused)
+  }
   cotangent::detail::refuse_negative<Options>();
   if constexpr (Options.max_iterations > 0) most = scalar_symbol(s, element::int64, Options.max_iterations, where);
   loop_builder loop(s.b, {.inits = first.data(),

@@ -34,10 +34,7 @@ struct between {
 } // namespace cotangent::dynamic
 
 namespace cotangent::detail {
-template <> struct place_traits<dynamic::between> {
-  static constexpr bool known = true;
-  static constexpr place_on_axis place{};
-};
+template <> inline constexpr bool is_place_at_run_time<dynamic::between> = true;
 } // namespace cotangent::detail
 
 namespace cotangent::dynamic::inline COTANGENT_ABI {
@@ -275,7 +272,7 @@ as_element<arithmetic_type<typename X::value_type>, X> take(std::source_location
 template <class X, class... Index>
 as_element<arithmetic_type<typename X::value_type>, X> take(std::source_location where, X const& x, Index const&... index) {
   static_assert(
-      ((place_traits<Index>::known || is_computed_index<Index>) && ...),
+      ((place_traits<Index>::known || is_place_at_run_time<Index> || is_computed_index<Index>) && ...),
       "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "
       "ct::dynamic::between(start, stop, step)");
   if constexpr (sizeof...(Index) > 1 && count_of_first_computed<Index...>() > 0) // the others read a row alone

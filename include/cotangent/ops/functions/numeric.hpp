@@ -19,6 +19,8 @@ namespace cotangent {
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(samples_needed, at_least, axes_needed, axes_of_operand, "cotangent: diff, trapezoid, kron: the operands must have an axis, and equal numbers of axes")
+COTANGENT_REFUSAL(trapezoid_positions, equal, samples, positions, "cotangent: trapezoid: there must be a position for each sample along the last axis")
+COTANGENT_REFUSAL(average_weights, at_most, axes_of_weights, axes_of_operand, "cotangent: average: the weights must broadcast to the shape of the operand, or be a vector along its axis")
 COTANGENT_REFUSAL(covariance_rank, equal, axes_needed, axes_of_operand, "cotangent: cov, corrcoef: the operand must be a matrix whose rows are variables; cov also takes a vector")
 // clang-format on
 } // namespace refusals
@@ -103,6 +105,9 @@ struct trapezoid_fn {
   constexpr term operator()(auto y, auto... x) const {
     if (y.rank() == 0) return y.b->template refuse<refusals::samples_needed>(1, 0, y.b->place), y;
     int const last = y.rank() - 1;
+    for (term const position : {term(x)..., term(y)})
+      if (dimension const n = y.dims().size[last], given = position.rank() == 0 ? 1 : position.dims().size[position.rank() - 1]; n != given)
+        return y.b->template refuse<refusals::trapezoid_positions>(n, given, y.b->place), y;
     neighbors const two(y, last);
     term area = 0.5 * (two.behind + two.before);
     ((area = area * diff_fn<-1>{}(x)), ...);
@@ -153,10 +158,22 @@ template <bool All, int Axis> struct average_fn {
   static constexpr char const* name = "average";
   using emits = operations<>;
   constexpr term operator()(auto x, auto weights) const {
-    std::uint32_t const mask = All ? (1u << x.rank()) - 1 : 1u << axis_of(x, Axis);
-    if (x.b->failed().why != nullptr) return x;
-    auto const w = extend::broadcast_to(weights, x.shape_id());
-    return x.b->failed().why != nullptr ? x : extend::sum(x * w, mask) / extend::sum(w, mask);
+    builder& b = *x.b;
+    int const axis = All ? 0 : axis_of(x, Axis);
+    if (b.failed().why != nullptr) return x;
+    std::uint32_t const mask = All ? (1u << x.rank()) - 1 : 1u << axis;
+    term given = weights;
+    if (!All && given.rank() == 1 && given.dims().size[0] == x.dims().size[axis]) { // along the axis
+      dimensions along = x.dims();
+      for (int k = 0; k < along.rank; ++k) along.size[k] = k == axis ? along.size[k] : 1;
+      given = op::reshape::of(given, b.shape(along));
+    }
+    if (extend::broadcast_shape(b, x.shape_id(), given.shape_id()) != x.shape_id()) {
+      if (b.failed().why == nullptr) b.template refuse<refusals::average_weights>(weights.rank(), x.rank(), b.place);
+      return x;
+    }
+    term const w = extend::broadcast_to(given, x.shape_id());
+    return extend::sum(x * w, mask) / extend::sum(w, mask);
   }
 };
 
@@ -217,7 +234,8 @@ template <detail::operand A, detail::operand B>
 constexpr auto kron(A const& a, B const& b, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::kron_fn{}, a, b);
 }
-/// The weighted mean over all axes, or along one: `average(x, w)`, `average<0>(x, w)`; the weights broadcast to x.
+/// The weighted mean over all axes, or along one: `average(x, w)`, `average<0>(x, w)`; the weights broadcast to x, or are a vector
+/// along that axis.
 template <detail::operand X, detail::operand W>
 constexpr auto average(X const& x, W const& weights, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::average_fn<true, 0>{}, x, weights);

@@ -122,11 +122,11 @@ struct logcumsumexp_kind {
   }
 };
 
-/// A number that no element exceeds, and whose negative none falls below, but for the smallest integer.
-constexpr double largest_bound(element e) {
-  return e == element::int32   ? 2147483647.
-         : e == element::int64 ? 9223372036854774784. // the largest double among them
-                               : std::numeric_limits<double>::infinity();
+/// The largest value of an element, or the smallest: an infinity, or the last integer.
+constexpr term bound_of(builder& b, element e, std::int32_t shape, bool largest) {
+  if (is_floating(e)) return extend::constant(b, e, shape, largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  std::int64_t const most = e == element::int32 ? INT32_MAX : INT64_MAX, bits = largest ? most : -most - 1;
+  return push_as(info_of<op::constant>(), b, {}, &bits, 1, e, shape);
 }
 /// True if there is one segment for each row; else the failure is recorded.
 constexpr bool has_segments(term x, term segments) {
@@ -151,7 +151,7 @@ template <bool Least> constexpr term segment_extremum(auto x, auto segments, dim
   auto const at = detail::push(info_of<op::segment_argmax>(), {Least ? order_reversed(rows) : rows, extend::convert(segments, element::int64)}, {attribute});
   if (b.failed().why != nullptr) return x;
   flat.size[0] = 1; // what empty segments have
-  auto const nothing = extend::constant(b, x.type(), b.shape(flat), Least ? largest_bound(x.type()) : -largest_bound(x.type()));
+  auto const nothing = bound_of(b, x.type(), b.shape(flat), Least);
   auto const taken = taken_along(extend::transpose(joined_along(0, rows, nothing)), extend::transpose(at));
   return op::reshape::of(extend::transpose(taken), b.shape(to));
 }

@@ -79,7 +79,13 @@ constexpr subscripts parse(builder& b, std::string_view text) {
     int seen = 0;
     for (int k = 0; k < s.count; ++k)
       for (int a = 0; a < s.of[k].rank; ++a) seen += s.of[k].at[a] == letter ? 1 : 0;
-    if (seen == 1 && s.result.rank < max_rank) s.result.at[s.result.rank++] = letter;
+    if (seen != 1) continue;
+    if (s.result.rank < max_rank) s.result.at[s.result.rank] = letter;
+    ++s.result.rank;
+  }
+  if (s.result.rank > max_rank) {
+    b.refuse<refusals::rank_too_large>(s.result.rank, max_rank, b.place);
+    s.result.rank = max_rank;
   }
   return s;
 }
@@ -155,10 +161,9 @@ constexpr operand contract(operand a, operand b, letters keep) {
   append(y, stack, a, common);
   left = right = y;
   sizes = of_left = of_right = stack;
-  if (y.rank + (a.rank - y.rank) + (b.rank - y.rank) - 2 * (summed != 0 ? 1 : 0) > max_rank) {
-    g.refuse<refusals::rank_too_large>(a.rank + b.rank - y.rank, max_rank, g.place);
-    return a;
-  }
+  int rank = a.rank + b.rank - y.rank; // of the result
+  for (int k = 0; k < a.rank; ++k) rank -= (bit(a.at[k]) & summed) != 0 ? 2 : 0;
+  if (rank > max_rank) return g.refuse<refusals::rank_too_large>(rank, max_rank, g.place), a;
   dimension const rows = append(left, of_left, a, ~both);
   dimension const inner = append(left, of_left, a, summed);
   append(right, of_right, a, summed);

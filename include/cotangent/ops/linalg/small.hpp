@@ -172,9 +172,10 @@ constexpr term small_cholesky(term a) {
       } else entries[i * n + j] = y * inverse;
     }
   }
-  term const definite = apply<op::cholesky_pivot>(pivot) > 0, nothing = constant_like(pivot, std::numeric_limits<double>::quiet_NaN());
+  // a factor, so that derivatives are NaN, too
+  term const valid = select(apply<op::cholesky_pivot>(pivot) > 0, constant_like(pivot, 1), constant_like(pivot, std::numeric_limits<double>::quiet_NaN()));
   for (dimension i = 0; i < n; ++i)
-    for (dimension j = 0; j <= i; ++j) entries[i * n + j] = select(definite, entries[i * n + j], nothing);
+    for (dimension j = 0; j <= i; ++j) entries[i * n + j] = entries[i * n + j] * valid;
   return assembled(entries, n);
 }
 

@@ -50,6 +50,8 @@ template <class Index> struct place_traits {
   static constexpr bool known = std::convertible_to<Index, std::int64_t> && !std::is_same_v<Index, bool> && !std::is_floating_point_v<Index>;
   static constexpr place_on_axis place{.drops = true};
 };
+/// True for places that are values, which run-time graphs take.
+template <class Index> inline constexpr bool is_place_at_run_time = false;
 template <> struct place_traits<all_t> {
   static constexpr bool known = true;
   static constexpr place_on_axis place{.whole = true};

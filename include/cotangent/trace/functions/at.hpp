@@ -180,7 +180,7 @@ public:
 template <detail::expression X, class... Index>
   requires(sizeof...(Index) != 0)
 constexpr auto at(X const& x, Index const&... index) {
-  if constexpr (!((detail::place_traits<Index>::known || detail::is_computed_index<Index>) && ...))
+  if constexpr (!((detail::place_traits<Index>::known || detail::is_computed_index<Index> || (detail::open_expr<X> && detail::is_place_at_run_time<Index>)) && ...))
     static_assert(refusals::index_of_kind::report<Index...>());
   return detail::updated_part<X, Index...>(x, index...);
 }
