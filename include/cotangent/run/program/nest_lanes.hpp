@@ -152,8 +152,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   }
   template <int I> COTANGENT_INLINE void keep_sum(element_t<at(I).type> y) noexcept {
     constexpr element E = at(I).type;
-    if constexpr (B == 1) row_values.template at<E>(shape::template place<I>) = y;
-    else row_values.template at<E>(shape::template place<I>)[sub] = y;
+    if constexpr (B == 1) row_values.template at<E>(shape::template value_place<I>) = y;
+    else row_values.template at<E>(shape::template value_place<I>)[sub] = y;
     if constexpr (at(I).access != extend::none) *this->template pointer<I, element_t<E>>(sub) = y;
   }
   /// Reductions that test for NaN once, before lanes depend on each other.
@@ -304,7 +304,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     using Op = detail::described_by<at(I).op>;
     lane_value<E> of_row[B]{sums[R].template at<E>(memory::template sum_index<I, S>)...};
     auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
-    row_values.template at<E>(shape::template place<I>) = all;
+    row_values.template at<E>(shape::template value_place<I>) = all;
     if constexpr (at(I).access != extend::none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
   }
   template <int S, class Sums, std::size_t... I>

@@ -108,7 +108,7 @@ template <class Stage, int K> struct nest_shape {
   }();
 
   // Constants, where code reads them: without optimization, code that calls `at` would bring the plan.
-  template <int I> static constexpr int place = at(I).place;
+  template <int I> static constexpr int value_place = at(I).place;
   template <int I> static constexpr std::int32_t own_buffer_of = C.own.data[at(I).access];
   static constexpr extend::dimension stride(detail::instance_facts const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
   template <int I> static consteval extend::dimension row_stride() { return stride(at(I), 0); }
