@@ -28,9 +28,15 @@ struct running_argmax : detail::positions_in_rows<running_argmax> {
   static constexpr char const* name = "running_argmax";
   static constexpr float cost = 2;
   template <class T> static constexpr void row(T const* x, std::int64_t* y, std::int64_t n) {
-    for (std::int64_t k = 0, most = 0; k < n; ++k) {
-      if (x[most] == x[most] && !(x[k] <= x[most])) most = k;
-      y[k] = most;
+    constexpr int block = 16; // rarely has a larger element
+    T best = n > 0 ? x[0] : T{};
+    for (std::int64_t k = 0, most = 0; k < n;) {
+      bool none = k + block <= n;
+      for (int j = 0; none && j < block; j += 4) none = (x[k + j] <= best) & (x[k + j + 1] <= best) & (x[k + j + 2] <= best) & (x[k + j + 3] <= best);
+      for (std::int64_t const end = k + block < n ? k + block : n; k < end; ++k) {
+        if (!none && best == best && !(x[k] <= best)) best = x[k], most = k;
+        y[k] = most;
+      }
     }
   }
 };

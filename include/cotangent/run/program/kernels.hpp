@@ -6,6 +6,7 @@
 #include <cotangent/run/program/control.hpp>
 #include <cotangent/run/program/frozen_sharing.hpp>
 #include <cotangent/run/program/strided.hpp>
+#include <cotangent/run/sorting.hpp>
 #include <cotangent/run/whole.hpp>
 
 namespace cotangent::run {

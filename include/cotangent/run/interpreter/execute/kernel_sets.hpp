@@ -9,6 +9,7 @@
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/ops/list.hpp>
 #include <cotangent/run/interpreter/execute/forms.hpp>
+#include <cotangent/run/sorting.hpp>
 #include <cotangent/run/whole.hpp>
 
 #include <cstdint>
