@@ -212,6 +212,20 @@ TEST_CASE("convolutions with any windows agree with plain loops") {
     check_convolution<double>(drawn(random, false), random);
   }
 }
+TEST_CASE("convolutions of each channel by itself agree with plain loops") {
+  std::mt19937 random(8);
+  auto const upto = [&](int n) { return static_cast<int64_t>(random() % static_cast<unsigned>(n)); };
+  for (int k = 0; k < 400; ++k) {
+    int64_t const channels = random() % 2 == 0 ? 1 + upto(3) : upto(40);
+    sample s{upto(3), 1 + upto(12), 1 + upto(random() % 4 == 0 ? 150 : 12), channels, channels, {}};
+    bool const large = random() % 20 == 0; // more taps than a chain has
+    s.n = {{1 + upto(2) * upto(3), 1 + upto(2) * upto(3), upto(4), upto(4), upto(4), upto(4), 1 + upto(2) * upto(3), 1 + upto(2) * upto(3), channels,
+            large ? 12 : 1 + upto(6), large ? 11 + upto(3) : 1 + upto(6) * (1 + upto(2) * upto(5)), s.height, s.width}};
+    if (s.n.rows() < 0 || s.n.columns() < 0 || channels == 0) continue;
+    if (k % 2 == 0) check_convolution<float>(s, random);
+    else check_convolution<double>(s, random);
+  }
+}
 TEST_CASE("convolutions over several blocks agree with plain loops") {
   std::mt19937 random(6);
   numbers const three{{1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 21, 20}};

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_KERNELS_CONVOLUTION_HPP
 #define COTANGENT_KERNELS_CONVOLUTION_HPP
 
+#include <cotangent/kernels/depthwise.hpp>
 #include <cotangent/kernels/matrix/matmul.hpp>
 #include <cotangent/kernels/patches.hpp>
 
@@ -22,6 +23,10 @@ struct convolution_shape {
 
   constexpr std::int64_t row() const noexcept { return groups * results; }
   constexpr std::int64_t terms() const noexcept { return window.taps() * channels; }
+  /// True if each channel is convolved by itself, which is no matrix product.
+  constexpr bool is_depthwise() const noexcept {
+    return channels == 1 && results == 1 && window.taps() <= depthwise<float>::most_taps && window.taps() > 0 && !window.is_plain();
+  }
 };
 
 namespace detail {
@@ -41,11 +46,13 @@ inline constexpr std::int64_t block_of_windows = 24; // whole tiles for any inst
 /// The bytes of scratch memory of each of the three functions.
 template <class T> constexpr std::int64_t convolve_scratch_bytes(convolution_shape const& s) {
   if (s.window.is_plain()) return 0;
+  if (s.is_depthwise()) return depthwise<T>::scratch_bytes(s.window);
   return detail::windows_at_once<T>(s, detail::block_of_windows) * s.terms() *
          static_cast<std::int64_t>(sizeof(T));
 }
 template <class T> constexpr std::int64_t convolve_weight_scratch_bytes(convolution_shape const& s) {
   if (s.window.is_plain()) return 0;
+  if (s.is_depthwise()) return depthwise<T>::scratch_bytes(s.window);
   return detail::windows_at_once<T>(s, matmul_chain) * s.terms() * static_cast<std::int64_t>(sizeof(T));
 }
 
@@ -54,6 +61,7 @@ template <class T> constexpr std::int64_t convolve_weight_scratch_bytes(convolut
 /// Checked: tests/runtime/convolution_kernels.cpp
 template <class T> void convolve(convolution_shape const& s, T const* x, T const* w, T* y, T* scratch) {
   cotangent::detail::stencil const& z = s.window;
+  if (s.is_depthwise()) return depthwise<T>{z}.template run<false>(x, w, y, reinterpret_cast<char*>(scratch));
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
   bool const plain = z.is_plain(), lines = s.groups == 1 && z.is_line(); // (whose windows are read where they are)
   std::int64_t const most = plain ? positions : lines ? z.columns : detail::windows_at_once<T>(s, detail::block_of_windows);
@@ -75,6 +83,7 @@ template <class T> void convolve(convolution_shape const& s, T const* x, T const
 /// x = the sum of y w over all windows, in the order of windows where they overlap. Shapes as above.
 template <class T> void convolve_image(convolution_shape const& s, T const* y, T const* w, T* x, T* scratch) {
   cotangent::detail::stencil const& z = s.window;
+  if (s.is_depthwise()) return depthwise<T>{z}.template run<true>(y, w, x, reinterpret_cast<char*>(scratch));
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
   bool const plain = z.is_plain();
   std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, detail::block_of_windows);
@@ -99,6 +108,7 @@ template <class T> void convolve_weight(convolution_shape const& s, T const* x, 
   bool const plain = z.is_plain();
   if (positions == 0) std::memset(w, 0, static_cast<std::size_t>(k * row) * sizeof(T));
   if (k == 0 || s.results == 0) return;
+  if (s.is_depthwise()) return depthwise<T>{z}.run_weights(x, y, w, reinterpret_cast<char*>(scratch));
   // Whole chains, so that blocks change no sum.
   bool const lines = s.groups == 1 && z.is_line() && (z.images == 1 || z.columns % matmul_chain == 0);
   std::int64_t const most = plain ? positions : lines ? z.columns : detail::windows_at_once<T>(s, matmul_chain);

@@ -178,7 +178,12 @@ inline constexpr bool gathers = masked_memory<V> && sizeof(lane_t<V>) == sizeof(
 
 // The mask of the first `count` of at most 16 lanes.
 COTANGENT_INLINE unsigned first_bits(std::ptrdiff_t count) {
-  return count > 0 ? _bzhi_u32(0xffff, static_cast<unsigned>(count < 16 ? count : 16)) : 0;
+  unsigned const n = count <= 0 ? 0 : static_cast<unsigned>(count < 16 ? count : 16);
+#  ifdef __BMI2__
+  return _bzhi_u32(0xffff, n);
+#  else
+  return 0xffffu >> (16 - n);
+#  endif
 }
 
 template <class V>
