@@ -64,7 +64,9 @@ struct reciprocal : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) {
     return static_cast<V>(math::broadcast<V>(1) / x);
   }
-  static constexpr term partial(auto const& r, int) { return -(r.y() * r.y()); }
+  // Not dy (y y), which overflows and underflows earlier.
+  static constexpr void adjoint(auto& r) { r.give(0, -(r.dy() * r.y() * r.y())); }
+  static constexpr void tangent(auto& r) { r.give(-(r.dx() * r.y() * r.y())); }
 };
 
 /// Adjoint: dy sign(x)

@@ -39,6 +39,48 @@ constexpr term standardized(auto x, std::uint32_t mask, double epsilon) {
   auto const variance = extend::mean(apart * apart, mask, true);
   return apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(variance + epsilon));
 }
+struct mse_fn {
+  static constexpr char const* name = "mse";
+  using emits = operations<>;
+  constexpr term operator()(auto prediction, auto target) const {
+    term const apart = prediction - target;
+    return extend::mean(extend::apply<op::square>(apart), extend::all_axes(apart), false);
+  }
+};
+struct huber_fn {
+  static constexpr char const* name = "huber";
+  using emits = operations<>;
+  double delta = 1;
+  constexpr term operator()(auto prediction, auto target) const {
+    term const apart = prediction - target, size = extend::apply<op::abs>(apart); // (a square has its second derivative at 0, too)
+    return extend::select(size < delta, 0.5 * extend::apply<op::square>(apart), delta * (size - 0.5 * delta));
+  }
+};
+struct hinge_fn {
+  static constexpr char const* name = "hinge";
+  using emits = operations<>;
+  constexpr term operator()(auto score, auto target) const { return extend::apply<op::relu>(1 - score * target); }
+};
+struct kl_divergence_fn {
+  static constexpr char const* name = "kl_divergence";
+  using emits = operations<op::xlogy>;
+  constexpr term operator()(auto p, auto q) const {
+    term const y = extend::apply<op::xlogy>(p, p) - extend::apply<op::xlogy>(p, q);
+    if (y.b->failed().why != nullptr) return y;
+    if (y.rank() == 0) return y.b->template refuse<refusals::rows_needed>(1, 0, y.b->place), y;
+    return extend::sum(y, 1u << (y.rank() - 1));
+  }
+};
+struct soft_cross_entropy_fn {
+  static constexpr char const* name = "soft_cross_entropy";
+  using emits = operations<>;
+  constexpr term operator()(auto logits, auto p) const {
+    if (logits.rank() == 0) return logits.b->template refuse<refusals::rows_needed>(1, 0, logits.b->place), logits;
+    term const log_q = extend::log_softmax(logits, logits.rank() - 1), product = p * log_q;
+    if (product.b->failed().why != nullptr) return product;
+    return -extend::sum(extend::select(p == 0, extend::constant_like(product, 0), product), 1u << (product.rank() - 1));
+  }
+};
 struct smooth_labels_fn {
   static constexpr char const* name = "smooth_labels";
   using emits = operations<>;
@@ -113,6 +155,44 @@ template <bool Causal> struct attention_fn {
   }
 };
 
+/// The gates input, forget, candidate and output, side by side.
+struct lstm_gates_fn {
+  static constexpr char const* name = "lstm_cell";
+  using emits = operations<>;
+  constexpr term operator()(auto x, auto h, auto w, auto u, auto bias) const { return extend::matmul(x, w) + extend::matmul(h, u) + bias; }
+};
+struct lstm_memory_fn {
+  static constexpr char const* name = "lstm_cell";
+  using emits = operations<op::sigmoid, op::tanh>;
+  constexpr term operator()(auto gates, auto c) const {
+    auto const gate = [&](int k) { return extend::split(gates, gates.rank() - 1, 4, k); };
+    return extend::apply<op::sigmoid>(gate(1)) * c + extend::apply<op::sigmoid>(gate(0)) * extend::apply<op::tanh>(gate(2));
+  }
+};
+struct lstm_output_fn {
+  static constexpr char const* name = "lstm_cell";
+  using emits = operations<op::sigmoid, op::tanh>;
+  constexpr term operator()(auto gates, auto c) const {
+    return extend::apply<op::sigmoid>(extend::split(gates, gates.rank() - 1, 4, 3)) * extend::apply<op::tanh>(c);
+  }
+};
+/// The gates reset, update and candidate, side by side, of the inputs or of the state.
+struct gru_gates_fn {
+  static constexpr char const* name = "gru_cell";
+  using emits = operations<>;
+  constexpr term operator()(auto x, auto w, auto bias) const { return extend::matmul(x, w) + bias; }
+};
+struct gru_state_fn {
+  static constexpr char const* name = "gru_cell";
+  using emits = operations<op::sigmoid, op::tanh>;
+  constexpr term operator()(auto of_inputs, auto of_state, auto h) const {
+    auto const gate = [](term gates, int k) { return extend::split(gates, gates.rank() - 1, 3, k); };
+    term const update = extend::apply<op::sigmoid>(gate(of_inputs, 1) + gate(of_state, 1));
+    term const reset = extend::apply<op::sigmoid>(gate(of_inputs, 0) + gate(of_state, 0));
+    return (1 - update) * extend::apply<op::tanh>(gate(of_inputs, 2) + reset * gate(of_state, 2)) + update * h;
+  }
+};
+
 template <element To, bool OfOutputs, bool Normal, extent... E> struct initial_weights_fn {
   static constexpr char const* name = "initial weights";
   static constexpr element gives = To;
@@ -135,29 +215,29 @@ template <element To, extent... E> struct orthogonal_fn {
 
 /// The mean of the squared differences.
 template <detail::operand A, detail::operand B>
-constexpr auto mse(A const& prediction, B const& target) {
-  return cotangent::mean(cotangent::square(prediction - target));
+constexpr auto mse(A const& prediction, B const& target, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::mse_fn{}, prediction, target);
 }
 /// Elementwise half the squared difference, but linear where it is beyond delta.
 template <detail::operand A, detail::operand B>
-constexpr auto huber(A const& prediction, B const& target, double delta = 1) {
-  auto const apart = prediction - target, size = cotangent::abs(apart); // (a square has its second derivative at 0, too)
-  return cotangent::select(size < delta, 0.5 * cotangent::square(apart), delta * (size - 0.5 * delta));
+constexpr auto huber(A const& prediction, B const& target, double delta = 1, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::huber_fn{delta}, prediction, target);
 }
 /// Elementwise max(0, 1 - score target), for targets -1 and 1.
 template <detail::operand A, detail::operand B>
-constexpr auto hinge(A const& score, B const& target) {
-  return cotangent::relu(1 - score * target);
+constexpr auto hinge(A const& score, B const& target, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::hinge_fn{}, score, target);
 }
 /// The sum of p log(p / q) over the last axis; elements with p = 0 add 0.
 template <detail::operand P, detail::operand Q>
-constexpr auto kl_divergence(P const& p, Q const& q) {
-  return cotangent::sum(cotangent::xlogy(p, p) - cotangent::xlogy(p, q), axes<-1>);
+constexpr auto kl_divergence(P const& p, Q const& q, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::kl_divergence_fn{}, p, q);
 }
-/// The cross-entropy of a distribution against the softmax of logits, over the last axis.
+/// The cross-entropy of a distribution against the softmax of logits, over the last axis. Elements with probability 0 add 0, also
+/// where a logit is -infinity.
 template <detail::operand Z, detail::operand P>
-constexpr auto soft_cross_entropy(Z const& logits, P const& distribution) {
-  return -cotangent::sum(distribution * cotangent::log_softmax(logits), axes<-1>);
+constexpr auto soft_cross_entropy(Z const& logits, P const& distribution, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::soft_cross_entropy_fn{}, logits, distribution);
 }
 /// A distribution over the last axis, mixed with the uniform one of that weight.
 template <detail::operand P>
@@ -215,19 +295,20 @@ constexpr auto causal_attention(Q const& q, K const& k, V const& v, std::source_
 /// A step of a long short-term memory: inputs x [b, n], state h and c [b, m], weights [n, 4 m] and [m, 4 m], bias [4 m], for
 /// the gates input, forget, candidate, output. Returns the new h and c.
 template <detail::operand X, detail::operand H, detail::operand C, detail::operand W, detail::operand U, detail::operand B>
-constexpr auto lstm_cell(X const& x, H const& h, C const& c, W const& w, U const& u, B const& bias) {
-  auto const gates = cotangent::split<-1, 4>(cotangent::matmul(x, w) + cotangent::matmul(h, u) + bias);
-  auto const next = cotangent::sigmoid(gates[1]) * c + cotangent::sigmoid(gates[0]) * cotangent::tanh(gates[2]);
-  return std::pair(cotangent::sigmoid(gates[3]) * cotangent::tanh(next), next);
+constexpr auto lstm_cell(X const& x, H const& h, C const& c, W const& w, U const& u, B const& bias,
+                         std::source_location where = std::source_location::current()) {
+  auto const gates = detail::lift(where, detail::lstm_gates_fn{}, x, h, w, u, bias);
+  auto const next = detail::lift(where, detail::lstm_memory_fn{}, gates, c);
+  return std::pair(detail::lift(where, detail::lstm_output_fn{}, gates, next), next);
 }
 /// A step of a gated recurrent unit: inputs x [b, n], state h [b, m], weights [n, 3 m] and [m, 3 m], biases [3 m], for the gates
 /// reset, update, candidate. Returns the new h.
 template <detail::operand X, detail::operand H, detail::operand W, detail::operand U, detail::operand B, detail::operand D>
-constexpr auto gru_cell(X const& x, H const& h, W const& w, U const& u, B const& bias, D const& state_bias) {
-  auto const a = cotangent::split<-1, 3>(cotangent::matmul(x, w) + bias);
-  auto const b = cotangent::split<-1, 3>(cotangent::matmul(h, u) + state_bias);
-  auto const update = cotangent::sigmoid(a[1] + b[1]);
-  return (1 - update) * cotangent::tanh(a[2] + cotangent::sigmoid(a[0] + b[0]) * b[2]) + update * h;
+constexpr auto gru_cell(X const& x, H const& h, W const& w, U const& u, B const& bias, D const& state_bias,
+                        std::source_location where = std::source_location::current()) {
+  auto const of_inputs = detail::lift(where, detail::gru_gates_fn{}, x, w, bias);
+  auto const of_state = detail::lift(where, detail::gru_gates_fn{}, h, u, state_bias);
+  return detail::lift(where, detail::gru_state_fn{}, of_inputs, of_state, h);
 }
 
 // ---- initial weights
