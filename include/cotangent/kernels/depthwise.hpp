@@ -9,8 +9,8 @@
 #include <cstring>
 #include <type_traits>
 
-// Convolution of each channel by itself (depthwise), also of images with a single channel: sums over taps, whose terms are read where
-// they lie. A matrix product would have one column.
+// Convolution of each channel by itself (depthwise), also of images with a single channel: sums over taps, whose terms are read from
+// the image. A matrix product would have one column.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
@@ -58,16 +58,17 @@ template <bool Adjoint, class V> COTANGENT_INLINE V add_term(V const& x, V const
   else return math::fma(x, w, sum);
 }
 
-/// Calls `f(integral constant U, first)` for parts of 1 to 4 of n, few of them short.
+/// Calls `f(integral constant U, first)` for parts of 1 to 5 of n, few of them short: independent sums hide the latency of additions.
 template <class F> COTANGENT_INLINE void in_parts(std::int64_t n, F f) {
   for (std::int64_t k = 0, u = 0; k < n; k += u) {
     std::int64_t const left = n - k;
-    u = left <= 4 ? left : left == 5 || left == 6 || left == 9 ? 3 : 4;
+    u = left <= 5 ? left : left == 6 ? 3 : left <= 8 ? 4 : 5;
     switch (u) {
     case 1: f(std::integral_constant<int, 1>(), k); break;
     case 2: f(std::integral_constant<int, 2>(), k); break;
     case 3: f(std::integral_constant<int, 3>(), k); break;
-    default: f(std::integral_constant<int, 4>(), k);
+    case 4: f(std::integral_constant<int, 4>(), k); break;
+    default: f(std::integral_constant<int, 5>(), k);
     }
   }
 }
