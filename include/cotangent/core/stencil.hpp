@@ -41,6 +41,7 @@ struct stencil {
   };
   static constexpr range inside(std::int64_t start, std::int64_t spread, std::int64_t taps,
                                 std::int64_t size) noexcept {
+    if (start >= 0 && start + (taps - 1) * spread < size) return {0, taps}; // (most, and without divisions)
     range r{start < 0 ? (-start + spread - 1) / spread : 0,
             size > start ? (size - start + spread - 1) / spread : 0};
     if (r.end > taps) r.end = taps;

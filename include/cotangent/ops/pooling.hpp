@@ -24,9 +24,10 @@ template <class V> COTANGENT_FORMULA constexpr math::mask_t<V> reaches(V const& 
 /// Calls `f(offset of a pixel)` for the taps of a window that lie inside the image.
 template <class F> constexpr void for_taps(stencil const& z, stencil_position const& at, F f) {
   stencil::range const down = z.rows_inside(at.row), across = z.columns_inside(at.column);
-  for (std::int64_t i = down.first; i < down.end; ++i)
-    for (std::int64_t j = across.first; j < across.end; ++j)
-      f(z.pixel(at.image, z.row(at.row, i), z.column(at.column, j)));
+  std::int64_t const next = z.channels * z.spread_right, next_row = z.width * z.channels * z.spread_down;
+  std::int64_t row = z.pixel(at.image, z.row(at.row, down.first), z.column(at.column, across.first));
+  for (std::int64_t i = down.first; i < down.end; ++i, row += next_row)
+    for (std::int64_t j = across.first, p = row; j < across.end; ++j, p += next) f(p);
 }
 constexpr std::int64_t taps_inside(stencil const& z, stencil_position const& at) {
   stencil::range const down = z.rows_inside(at.row), across = z.columns_inside(at.column);
