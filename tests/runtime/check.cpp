@@ -4,6 +4,7 @@
 #include <cotangent/cotangent.hpp>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ct = cotangent;
@@ -78,4 +79,24 @@ TEST_CASE("Half precision has steps and tolerances of its own") {
   CHECK(ct::check_gradient({.step = 1e-6}, cube, ct::tensor<ct::float16, 3>{1, 2, 3})); // at least what changes an element
   auto const grows = [](auto x) { return ct::sum(ct::exp(x) * x); };
   CHECK(ct::check_gradient({.step = 0.25, .tolerance = 0.2}, grows, ct::tensor<ct::bfloat16, 2>{1, 1.5}));
+}
+
+namespace {
+inline constexpr auto reversed_rows = ct::custom_vjp([](auto x) { return x + 0.; }, [](auto, auto, auto dy) { return ct::reverse<0>(dy); });
+inline constexpr auto swapped = ct::custom_vjp([](auto x, auto y) { return std::tuple(x * x, y * y); }, [](auto x, auto y, auto, auto d) {
+  auto [a, b] = d;
+  return std::tuple(2 * x * b, 2 * y * a);
+});
+inline constexpr auto in_half = [](auto x) { return ct::convert<ct::float16>(x * x); };
+} // namespace
+
+TEST_CASE("a rule that exchanges cotangents of rows, of columns of one element or of results fails the check") {
+  CHECK_FALSE(ct::check_gradient(reversed_rows, ct::tensor<double, 3, 2>{{1, 2}, {3, 4}, {5, 6}}));
+  CHECK_FALSE(ct::check_gradient(reversed_rows, ct::tensor<double, 3, 1>{{1}, {3}, {5}}));
+  CHECK_FALSE(ct::check_gradient(swapped, 1., 2.));
+  CHECK(ct::check_gradient([](auto x, auto y) { return std::tuple(x * x, y * y, x * y); }, 1., 2.));
+}
+
+TEST_CASE("a function with a result in half precision can be checked") {
+  CHECK(ct::check_gradient(in_half, ct::tensor<ct::float16, 3>{ct::float16(1.f), ct::float16(2.f), ct::float16(3.f)}));
 }

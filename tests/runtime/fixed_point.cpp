@@ -49,6 +49,24 @@ inline constexpr auto of_two = [](auto a, auto b) {
 
 } // namespace fixed_point
 
+namespace small {
+inline constexpr auto ten_times = [](auto a) { return ct::fixed_point([](auto z, auto b) { return .9f * z + b; }, 0 * a, a); };
+inline constexpr auto cube_root = [](auto a) { return ct::root<ct::solver{.scale = 0}>([](auto z, auto b) { return z * z * z - b; }, 1e-15 + 0 * a, a); };
+} // namespace small
+
+TEST_CASE("derivatives of a fixed point are linear in small cotangents and tangents") {
+  for (float const scale : {1.f, 1e-5f, 1e-10f, 1e-30f, 0.f}) {
+    auto const [value, back] = ct::vjp(small::ten_times)(1.f);
+    CHECK(value == Approx(10).epsilon(1e-5));
+    CHECK(back(scale) == Approx(10 * scale).epsilon(1e-5).margin(0));
+    CHECK(ct::jvp(small::ten_times)(1.f, scale).second == Approx(10 * scale).epsilon(1e-5).margin(0));
+  }
+}
+TEST_CASE("a solution far below 1 is found with a scale of 0") {
+  CHECK(ct::compiled(small::cube_root)(1e-48) == Approx(1e-16).epsilon(1e-12).margin(0));
+  CHECK(ct::grad(small::cube_root)(1e-48) == Approx(1e-16 / 3e-48).epsilon(1e-12));
+}
+
 TEST_CASE("a pair or a tuple may be the only argument") {
   using namespace fixed_point;
   CHECK(ct::compiled(of_a_pair)(0.3, 0.2) == ct::compiled(of_two)(0.3, 0.2));

@@ -32,6 +32,17 @@ ct::extend::symbol pushed(ct::extend::builder& b, ct::term const& t) {
 }
 } // namespace
 
+TEST_CASE("uniform numbers in half precision are below 1") {
+  auto const [coarse, fine] = ct::compiled([](auto key) {
+    return std::tuple(ct::random_uniform<ct::bfloat16, 100000>(key), ct::random_uniform<ct::float16, 100000>(key));
+  })(std::int64_t{3});
+  float sum = 0;
+  for (std::int64_t k = 0; k < 100000; ++k) {
+    sum += float(fine(k)) / 100000;
+    if (!(float(coarse(k)) >= 0 && float(coarse(k)) < 1 && float(fine(k)) >= 0 && float(fine(k)) < 1)) FAIL_CHECK("element " << k);
+  }
+  CHECK(sum == Approx(.5).margin(.01));
+}
 TEST_CASE("uniform and normal numbers have their distributions, independent of neighbors and keys") {
   auto const [u, n] = ct::compiled(numbers)(std::int64_t{2024});
   auto const [u2, n2] = ct::compiled(numbers)(std::int64_t{2025});

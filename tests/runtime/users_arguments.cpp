@@ -62,6 +62,27 @@ TEST_CASE("a checked call of a view of nothing throws, unless it has no elements
   CHECK_THROWS_WITH(back(few), Catch::Contains("a view must not be of nothing"));
   CHECK_THROWS_WITH(back(strided), Catch::Contains("a view must not be of nothing"));
 }
+TEST_CASE("a tensor, a pullback and a linear map that were moved from are refused") {
+  auto const moved = Catch::Contains("a tensor not moved from");
+  ct::tensor<double, 100> x, there;
+  x.fill(1);
+  there = std::move(x);
+  auto const square = [](auto v) { return v * v; };
+  CHECK_THROWS_WITH(ct::compiled(square)(x), moved);
+  CHECK_THROWS_WITH(ct::grad([](auto pair) { return ct::sum(std::get<0>(pair) * std::get<1>(pair)); })(std::tuple(there, x)), moved);
+  CHECK_THROWS_WITH(ct::check_gradient(square, x), moved);
+  auto [y, back] = ct::vjp(square)(there);
+  CHECK_THROWS_WITH(back(x), moved);
+  auto const other = std::move(back);
+  CHECK_THROWS_WITH(back(there), moved);
+  CHECK(other(there)(7) == 2);
+  ct::tensor<double, "n"> named(100);
+  named.fill(1);
+  auto [value, map] = ct::linearize(square)(named);
+  auto const other_map = std::move(map);
+  CHECK_THROWS_WITH(map(named), moved);
+  CHECK(other_map(named)(7) == 2);
+}
 
 TEST_CASE("differences along an extent n have the extent n-1, so n = 0 is refused in words") {
   auto const differences = ct::compiled([](auto x) { return ct::diff(x); });

@@ -4,6 +4,8 @@
 
 #include <tuple>
 
+#include <limits>
+
 // Losses, normalizations, attention and recurrent cells: values against formulas on numbers, and edges, by the compiler.
 
 namespace ct = cotangent;
@@ -26,6 +28,10 @@ static_assert(ct::compiled([](auto x, auto t) { return ct::hinge(x, t); })(vecto
 constexpr auto kl = ct::compiled([](auto p, auto q) { return ct::kl_divergence(p, q); });
 static_assert(kl(vector{0.5, 0.5, 0}, vector{0.5, 0.5, 0}) == 0 && near(kl(vector{0, 1, 0}, vector{0.25, 0.5, 0.25}), 0.6931471805599453));
 static_assert(near(ct::compiled([](auto z, auto p) { return ct::soft_cross_entropy(z, p); })(vector{1, 1, 1}, vector{0.2, 0.3, 0.5}), 1.0986122886681098));
+// a class without a chance, and without probability
+static_assert(near(ct::compiled([](auto z, auto p) { return ct::soft_cross_entropy(z, p); })(vector{1, 1, -std::numeric_limits<double>::infinity()}, vector{0.5, 0.5, 0}), 0.69314718055994531));
+constexpr auto without_third = ct::grad([](auto z, auto p) { return ct::soft_cross_entropy(z, p); })(vector{1, 1, -std::numeric_limits<double>::infinity()}, vector{0.5, 0.5, 0});
+static_assert(near(without_third(0), 0) && near(without_third(1), 0) && without_third(2) == 0);
 static_assert(all_near(ct::compiled([](auto p) { return ct::smooth_labels(p, 0.3); })(vector{0, 1, 0}), vector{0.1, 0.8, 0.1}));
 
 constexpr auto layer = ct::compiled([](auto x, auto s, auto b) { return ct::layer_norm(x, s, b, 0); });

@@ -69,6 +69,12 @@ static_assert(lower(2.0, 0.0) == 0 && lower(2.0, inf) == 1 && lower(0.0, 1.0) ==
 static_assert(upper(2.0, 0.0) == 1 && upper(2.0, inf) == 0 && is_nan(upper(0.0, 0.0)));
 static_assert(near(lower(1.0, 0.5), 0.3934693402873666) && near(upper(3.0, 4.0), 0.23810330555354436) && near(lower(100.0, 100.0), 0.5132987982791487));
 static_assert(near(ct::grad<1>([](auto a, auto x) { return ct::gammainc(a, x); })(1.0, 0.5), 0.6065306597126334));
+static_assert(near(1e200 * lower(10., 1e-20) * 1e7, 2.7557319223985876) && near(1e127 * lower(10., 1e-12), 2.7557319223960833));
+constexpr auto log_beta = ct::compiled([](auto a, auto b) { return ct::betaln(a, b); });
+static_assert(near(1e-1 * log_beta(1., 1e7), -1.611809565095832) && near(log_beta(1e7, 0.1), 0.64090309113837389) && near(1e-1 * log_beta(12., 12.), -1.6602059876016602));
+static_assert(near(1e-1 * log_beta(9.99, 2.), -0.46985703610759922) && near(1e-1 * log_beta(10., 2.), -0.47004803657924162));
+constexpr auto curve_of_log_beta = ct::grad([](auto a, auto b) { return ct::grad([](auto x, auto y) { return ct::betaln(x, y); })(a, b); });
+static_assert(near(curve_of_log_beta(12., 12.), 0.0443550985034317) && near(curve_of_log_beta(3., 3.), 0.2136111111111111)); // equal arguments
 constexpr auto quantile = ct::compiled([](auto a, auto p) { return ct::gammaincinv(a, p); });
 static_assert(quantile(2.0, 0.0) == 0 && quantile(2.0, 1.0) == inf && is_nan(quantile(2.0, 1.5)) && near(quantile(1.0, 0.5), 0.6931471805599453));
 constexpr auto normal = ct::compiled([](auto p) { return ct::normal_quantile(p); });

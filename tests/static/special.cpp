@@ -62,6 +62,12 @@ static_assert(near(ct::compiled([](auto x) { return ct::erf(ct::erfinv(x)); })(0
 constexpr auto log_cdf = ct::compiled([](auto x) { return ct::normal_log_cdf(x); });
 static_assert(near(log_cdf(0.0), -0.6931471805599453) && log_cdf(-inf) == -inf && log_cdf(inf) == 0 && near(log_cdf(-1e3), -500007.82669481218));
 static_assert(near(1e-2 * ct::grad([](auto x) { return ct::normal_log_cdf(x); })(-30.0), 0.300332596674336770)); // the inverse of Mills' ratio
+constexpr auto slope_of_log_cdf = ct::grad([](auto x) { return ct::normal_log_cdf(x); });
+constexpr auto curve_of_log_cdf = ct::grad([](auto x) { return ct::grad([](auto y) { return ct::normal_log_cdf(y); })(x); });
+static_assert(near(1e-3 * slope_of_log_cdf(-1000.), 1.000000999998) && near(curve_of_log_cdf(-1000.), -0.999999000006));
+static_assert(near(1e-1 * slope_of_log_cdf(-19.99), 2.0039777713286282) && near(1e-1 * slope_of_log_cdf(-20.01), 2.0059728448042083));
+static_assert(near(curve_of_log_cdf(-50.), -0.9996009568131961));
+static_assert(slope_of_log_cdf(-1e5f) == 1e5f && curve_of_log_cdf(-1e5f) == -1);
 
 constexpr auto lgamma = ct::compiled([](auto x) { return ct::lgamma(x); });
 static_assert(lgamma(1.0) == 0 && lgamma(2.0) == 0 && near(lgamma(11.0), 15.104412573075516) && lgamma(0.0) == inf && lgamma(-3.0) == inf);

@@ -85,7 +85,7 @@ constexpr char const* text_of(status s) noexcept {
   case status::index_out_of_range: return "an index is out of range; it was clamped";
   case status::size_mismatch: return "the size of an argument or a result must be that of its extents";
   case status::overlap: return "a result must not overlap an argument, unless it is that argument";
-  case status::null_argument: return "a view must not be of nothing";
+  case status::null_argument: return "a view must not be of nothing, and a tensor not moved from";
   case status::workspace_too_small:
     return "the workspace must be as large as the program asks for, and aligned";
   case status::out_of_memory: return "there is not enough memory";

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_CORE_MEMORY_HPP
 #define COTANGENT_CORE_MEMORY_HPP
 
+#include <cotangent/core/error.hpp>
 #include <cotangent/core/refusal.hpp>
 
 #include <cotangent/core/tensor.hpp>
@@ -257,6 +258,23 @@ struct memory_traits<tensor<Element, Extents...>>
     : accessible_memory<tensor<Element, Extents...>, Element, Extents...> {
   static constexpr bool owns = true;
 };
+
+/// True for a view of nothing, or a tensor that was moved from, whose sizes promise elements.
+template <class X>
+constexpr bool is_of_nothing(X const& x) {
+  using traits = memory_traits<X>;
+  if (traits::data(x) != nullptr) [[likely]]
+    return false;
+  std::int64_t sizes[max_rank + 1]{};
+  traits::sizes(x, sizes);
+  for (int k = 0; k < traits::extents.rank; ++k)
+    if (sizes[k] == 0) return false;
+  return true;
+}
+template <class X>
+constexpr void check_for_memory(X const& x) {
+  if (is_of_nothing(x)) raise_status(status::null_argument, message("cotangent: ").put(text_of(status::null_argument)));
+}
 
 } // namespace cotangent::detail
 

@@ -96,6 +96,7 @@ strided_span<Element, Extents...> from_dlpack(Tensor const& t) {
 /// Checked: tests/runtime/dlpack.cpp
 template <class Managed = dlpack::managed_tensor, class T, extent... Extents>
 Managed* to_dlpack(tensor<T, Extents...>&& x) {
+  detail::check_for_memory(x);
   using holder = detail::dlpack_holder<Managed, tensor<T, Extents...>>;
   auto* const h = new holder(std::move(x));
   auto& t = h->managed.dl_tensor;

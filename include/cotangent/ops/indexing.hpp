@@ -200,6 +200,20 @@ namespace extend {
 
 constexpr term gather(term x, term indices) { return detail::push(info_of<op::gather>(), {x, indices}); }
 
+/// The position of each element in row-major order, as int64.
+constexpr term positions(builder& b, std::int32_t shape) {
+  dimensions const d = b.get().shapes[shape];
+  std::uint32_t const whole = (1u << d.rank) - 1;
+  term sum = constant(b, element::int64, shape, 0);
+  for (int k = 0; k < d.rank; ++k) {
+    term const at = op::sum::repeat(iota(b, element::int64, d.size[k]), shape, whole & ~(1u << k));
+    std::uint32_t const behind = whole & ~((2u << k) - 1);
+    term const place = behind == 0 ? at : apply<op::multiply>(at, count_of(at, behind, shape));
+    sum = k == 0 ? place : apply<op::add>(sum, place);
+  }
+  return sum;
+}
+
 /// In the opposite order along an axis.
 constexpr term reversed(auto x, int axis) {
   dimension const n = x.dims().size[axis];

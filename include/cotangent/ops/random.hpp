@@ -76,28 +76,17 @@ using random_operations = operations<op::random24, op::random53, op::second_rand
 
 namespace extend {
 
-/// The position of each element in row-major order, as int64.
-constexpr term positions(builder& b, std::int32_t shape) {
-  dimensions const d = b.get().shapes[shape];
-  std::uint32_t const whole = (1u << d.rank) - 1;
-  term sum = constant(b, element::int64, shape, 0);
-  for (int k = 0; k < d.rank; ++k) {
-    term const at = op::sum::repeat(iota(b, element::int64, d.size[k]), shape, whole & ~(1u << k));
-    std::uint32_t const behind = whole & ~((2u << k) - 1);
-    term const place = behind == 0 ? at : apply<op::multiply>(at, count_of(at, behind, shape));
-    sum = k == 0 ? place : apply<op::add>(sum, place);
-  }
-  return sum;
-}
-
-/// Numbers in [0, 1): all multiples of 2^-24 (float) or 2^-53 (double), equally likely. `second`: independent
+/// Numbers in [0, 1): all multiples of 2^-24 (float), 2^-53 (double), 2^-11 (float16) or 2^-8 (bfloat16), equally likely. `second`: independent
 /// numbers of the same key.
 constexpr term random_uniform(term key, std::int32_t shape, element type, bool second = false) {
   builder& b = *key.b;
   if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;
   if (key.rank() != 0) return b.refuse<refusals::random_key>(key.rank(), 0, b.place), key;
   if (!is_floating(type)) return b.refuse<refusals::element_not_floating>(0, 0, b.place), key;
-  if (detail::is_half(type)) return convert(random_uniform(key, shape, detail::arithmetic_of(type), second), type);
+  if (detail::is_half(type)) { // as many bits as fit, since rounding may give 1
+    double const steps = type == element::float16 ? 2048 : 256;
+    return convert(apply<op::floor>(steps * random_uniform(key, shape, detail::arithmetic_of(type), second)) * (1 / steps), type);
+  }
   term const k = broadcast_to(key, shape), at = positions(b, shape);
   bool const single = type == element::float32;
   term const bits = single ? (second ? apply<op::second_random24>(k, at) : apply<op::random24>(k, at))

@@ -122,7 +122,8 @@ COTANGENT_FORMULA constexpr V polygamma_positive(V const& x) {
     auto const below = a < limit;
     V const term = select(below, inverse_power<N>(select(below, a, one)), V{});
     V const total = rounded(sum + term), larger = select(sum > term, sum, term), smaller = select(sum > term, term, sum);
-    lost = lost + rounded(smaller - rounded(total - larger));
+    V const finite = select(total < infinity<V>, larger, V{}); // (near a pole nothing else matters)
+    lost = lost + select(total < infinity<V>, rounded(smaller - rounded(total - finite)), V{});
     sum = total;
     a = select(below, V(a + one), a);
   }

@@ -41,16 +41,16 @@ struct jet {
   }
 };
 
-/// log(1 + y) - y for y > -1.
+/// log(q) - y for y = q - 1 > -1.
 template <class V>
-constexpr V log1p_minus(V const& y) {
+constexpr V log1p_minus(V const& y, V const& q) {
   auto const near = abs(y) < constant<V>(0.5);
   // log(1 + y) is 2 (s + s^3 / 3 + ...), and y - 2 s is s y
   V const u = select(near, y, V{}), s = u / (constant<V>(2) + u), w = s * s;
   V series{};
   for (int k = single<V> ? 8 : 17; k >= 0; --k) series = fma(series, w, constant<V>(1. / (2 * k + 3)));
   V const inner = fma(V(s * w), V(series + series), V(-s * u));
-  return select(near, inner, V(math::log1p(select(near, V{}, y)) - y));
+  return select(near, inner, V(math::log(select(near, constant<V>(1), q)) - y));
 }
 
 /// x^a e^-x / Gamma(a + 1), with derivatives; and log(x) - digamma(a + 1), trigamma(a + 1).
@@ -68,7 +68,7 @@ struct gamma_prefactor {
     V const of_high = at_most(at_least(select(small, ten, x), V(high * constant<V>(single<V> ? 1e-5 : 1e-35))), V(high * constant<V>(1e3)));
     V const y = (of_high - high) / high, quotient = of_high / high;
     auto const near = abs(y) < constant<V>(0.5);
-    V const excess = log1p_minus(y), inverse = one / high, w = inverse * inverse;
+    V const excess = log1p_minus(y, quotient), inverse = one / high, w = inverse * inverse;
     V stirling{};
     if constexpr (single<V>) stirling = horner(w, 1. / 1260, -1. / 360, 1. / 12);
     else stirling = horner(w, 1. / 156, -691. / 360360, 1. / 1188, -1. / 1680, 1. / 1260, -1. / 360, 1. / 12);
@@ -192,7 +192,7 @@ constexpr jet<N, V> incomplete_gamma_quadrature(V const& a, V const& x, V const&
   for (int k = 0; k < 2 * rule::count; ++k) {
     int const at = k < rule::count ? k : k - rule::count;
     V const z = constant<V>(k < rule::count ? rule::node[at] : -rule::node[at]);
-    V const y = side * fma(half, z, half), excess = log1p_minus(y);
+    V const y = side * fma(half, z, half), excess = log1p_minus(y, V(constant<V>(1) + y));
     V const g = mul(math::exp(at_least(fma(power, excess, V(tilt * y)), constant<V>(-80))), constant<V>(rule::weight[at]));
     sum.c[0] = sum.c[0] + g;
     if constexpr (N > 0) {

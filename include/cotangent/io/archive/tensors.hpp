@@ -107,6 +107,7 @@ public:
     traits::sizes(memory, sizes);
     std::int64_t given = 1;
     for (int k = 0; k < traits::extents.rank; ++k) given *= sizes[k];
+    cotangent::detail::check_for_memory(memory);
     add(std::move(name), element_of<typename traits::element>, std::move(shape), traits::data(memory), given);
   }
   void add(std::string name, element type, std::vector<std::int64_t> shape, void const* elements,

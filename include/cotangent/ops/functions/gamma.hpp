@@ -6,6 +6,7 @@
 #include <cotangent/core/math/normal_quantile.hpp>
 #include <cotangent/ops/functions/composed.hpp>
 
+#include <limits>
 #include <source_location>
 
 // Further special functions: the incomplete gamma functions with derivatives in both arguments, beta functions, entropies, the quantiles
@@ -113,8 +114,24 @@ struct normal_quantile_fn {
 };
 struct betaln_fn {
   static constexpr char const* name = "betaln";
+  /// From 10 on, the difference of the larger one's lgamma and that of the sum is that of their Stirling series, since it is small
+  /// compared with both. (Source: Didonato and Morris, "Algorithm 708: significant digit computation of the incomplete beta function
+  /// ratios", 1992.)
   constexpr term operator()(auto a, auto b) const {
-    return extend::apply<op::lgamma>(a) + (extend::apply<op::lgamma>(b) - extend::apply<op::lgamma>(a + b));
+    auto const less = a < b; // (of equal ones, minimum and maximum would have no second derivative)
+    auto const low = extend::select(less, a, b), high = extend::select(less, b, a);
+    auto const large = high >= 10;
+    auto const below = extend::select(large, extend::constant_like(high, 1), high), from = extend::select(large, high, extend::constant_like(high, 10));
+    auto const other = extend::select(large, low, extend::constant_like(low, 1)), sum = from + other;
+    auto const direct = extend::apply<op::lgamma>(below) - extend::apply<op::lgamma>(below + low);
+    auto const difference = (other - (from - 0.5) * extend::apply<op::log1p>(other / from)) - other * extend::apply<op::log>(sum);
+    return extend::apply<op::lgamma>(low) + extend::select(large, difference + (stirling(from) - stirling(sum)), direct);
+  }
+
+private:
+  static constexpr term stirling(term x) {
+    term const inverse = extend::apply<op::reciprocal>(x), w = inverse * inverse;
+    return inverse * (1. / 12 - w * (1. / 360 - w * (1. / 1260 - w * (1. / 1680 - w * (1. / 1188 - w * (691. / 360360))))));
   }
 };
 struct beta_fn {
@@ -131,7 +148,7 @@ template <int D> struct multigammaln_fn {
 };
 struct entr_fn {
   static constexpr char const* name = "entr";
-  constexpr term operator()(auto x) const { return extend::select(x < 0, extend::apply<op::log>(0 * x), -extend::apply<op::xlogy>(x, x)); }
+  constexpr term operator()(auto x) const { return extend::select(x < 0, extend::constant_like(x, -std::numeric_limits<double>::infinity()), -extend::apply<op::xlogy>(x, x)); }
 };
 struct xlog1py_fn {
   static constexpr char const* name = "xlog1py";

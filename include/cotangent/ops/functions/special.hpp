@@ -5,9 +5,9 @@
 #include <cotangent/core/math/gamma.hpp>
 #include <cotangent/core/math/hyperbolic.hpp>
 #include <cotangent/core/math/inverse.hpp>
-#include <cotangent/core/math/normal.hpp>
 #include <cotangent/core/math/roots.hpp>
 #include <cotangent/ops/functions.hpp>
+#include <cotangent/ops/functions/normal.hpp>
 #include <cotangent/ops/integers.hpp>
 
 #include <source_location>
@@ -112,58 +112,6 @@ struct cbrt : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::cbrt(x); }
   static constexpr void adjoint(auto& r) { r.give(0, r.dy() / (3 * (r.y() * r.y()))); }
   static constexpr void tangent(auto& r) { r.give(r.dx() / (3 * (r.y() * r.y()))); }
-};
-
-/// Value: 2 / sqrt(pi) times the integral of exp(-t t) from 0 to x; 2 ulp
-/// Adjoint: dy 2 / sqrt(pi) exp(-x x)
-struct erf : extend::elementwise<1> {
-  static constexpr char const* name = "erf";
-  static constexpr float cost = 24;
-  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::erf(x); }
-  static constexpr term partial(auto const& r, int) {
-    return 1.1283791670955125738961589031215 * extend::apply<exp>(-(r.x() * r.x()));
-  }
-};
-/// Value: 1 - erf(x), without its cancellation; 4 ulp (4.5 without FMA)
-/// Adjoint: -dy 2 / sqrt(pi) exp(-x x)
-struct erfc : extend::elementwise<1> {
-  static constexpr char const* name = "erfc";
-  static constexpr float cost = 60;
-  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::erfc(x); }
-  static constexpr term partial(auto const& r, int) {
-    return -1.1283791670955125738961589031215 * extend::apply<exp>(-(r.x() * r.x()));
-  }
-};
-/// Value: the number that has the error function x; 3 ulp
-/// Adjoint: dy sqrt(pi) / 2 exp(y y)
-/// Edges: infinite at -1 and 1, NaN beyond
-struct erfinv : extend::elementwise<1> {
-  static constexpr char const* name = "erfinv";
-  static constexpr float cost = 200;
-  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::erfinv(x); }
-  static constexpr term partial(auto const& r, int) {
-    return 0.88622692545275801364908374167057 * extend::apply<exp>(r.y() * r.y());
-  }
-};
-/// Value: the probability that a standard normal number is less than x; 4 ulp in both tails (4.6 without FMA)
-/// Adjoint: dy exp(-x x / 2) / sqrt(2 pi)
-struct normal_cdf : extend::elementwise<1> {
-  static constexpr char const* name = "normal_cdf";
-  static constexpr float cost = 40;
-  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::normal_cdf(x); }
-  static constexpr term partial(auto const& r, int) {
-    return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()));
-  }
-};
-/// Value: the logarithm of normal_cdf, 5.4 ulp in both tails (5.6 without FMA)
-/// Adjoint: dy exp(-x x / 2 - y) / sqrt(2 pi)
-struct normal_log_cdf : extend::elementwise<1> {
-  static constexpr char const* name = "normal_log_cdf";
-  static constexpr float cost = 100;
-  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::normal_log_cdf(x); }
-  static constexpr term partial(auto const& r, int) {
-    return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()) - r.y());
-  }
 };
 
 /// The third derivative of digamma; 4.2 ulp for x > 0. A derivative of it is refused.
@@ -288,10 +236,10 @@ struct copysign : extend::elementwise<2> {
 } // namespace op
 
 namespace detail {
-using special_operations =
-    operations<op::tan, op::asin, op::acos, op::acosh, op::atanh, op::exp2, op::log2, op::log10, op::cbrt, op::erf, op::erfc,
-               op::erfinv, op::normal_cdf, op::normal_log_cdf, op::lgamma, op::digamma, op::trigamma, op::tetragamma,
-               op::pentagamma, op::atan2, op::hypot, op::xlogy, op::fmod, op::copysign>;
+using special_operations = joined_operations<
+    operations<op::tan, op::asin, op::acos, op::acosh, op::atanh, op::exp2, op::log2, op::log10, op::cbrt, op::lgamma, op::digamma, op::trigamma,
+               op::tetragamma, op::pentagamma, op::atan2, op::hypot, op::xlogy, op::fmod, op::copysign>,
+    normal_operations>::type;
 /// The operation that leaves the rest of a division of X by Y.
 template <class X, class Y> using remainder_of = std::conditional_t<has_integers<X> || has_integers<Y>, op::remainder, op::fmod>;
 } // namespace detail

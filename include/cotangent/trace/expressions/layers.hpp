@@ -76,9 +76,9 @@ struct soft_cross_entropy_fn {
   using emits = operations<>;
   constexpr term operator()(auto logits, auto p) const {
     if (logits.rank() == 0) return logits.b->template refuse<refusals::rows_needed>(1, 0, logits.b->place), logits;
-    term const log_q = extend::log_softmax(logits, logits.rank() - 1), product = p * log_q;
-    if (product.b->failed().why != nullptr) return product;
-    return -extend::sum(extend::select(p == 0, extend::constant_like(product, 0), product), 1u << (product.rank() - 1));
+    term const log_q = extend::log_softmax(logits, logits.rank() - 1), finite = extend::apply<op::max>(log_q, -largest_of(log_q));
+    term const product = p * extend::select(p == 0, finite, log_q); // (0 times infinity is no number)
+    return product.b->failed().why != nullptr ? product : -extend::sum(product, 1u << (product.rank() - 1));
   }
 };
 struct smooth_labels_fn {

@@ -30,18 +30,6 @@ struct leaf_sizes {
     next += max_rank;
   }
 };
-/// True for a view of nothing whose sizes promise elements.
-template <class X> constexpr bool is_of_nothing(X const& x) {
-  if constexpr (memory_traits<X>::owns) return false;
-  else {
-    if (data_of_leaf(x) != nullptr) [[likely]] return false;
-    std::int64_t sizes[max_rank]{};
-    memory_traits<X>::sizes(x, sizes);
-    for (int k = 0; k < memory_traits<X>::extents.rank; ++k)
-      if (sizes[k] == 0) return false;
-    return true;
-  }
-}
 struct leaf_inputs {
   void const** next;
   bool nothing = false;

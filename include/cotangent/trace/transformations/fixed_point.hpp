@@ -18,11 +18,13 @@ inline namespace COTANGENT_ABI {
 
 /// Options of `fixed_point`: `ct::fixed_point<ct::solver{.tolerance = 1e-8}>(step, start, x...)`.
 struct solver {
-  /// Iteration ends if no element changes by more than this, relative to 1 plus the largest element; at least 4 units in the last
-  /// place of the element type.
+  /// Iteration ends if no element changes by more than this, relative to `scale` plus the largest element; at least 4 units in the
+  /// last place of the element type.
   double tolerance = 1e-14;
-  /// Iteration ends after this number of steps at the latest.
+  /// Iteration ends after this number of steps at the latest; 0: no limit.
   std::int64_t max_iterations = 1000;
+  /// The size of elements below which changes count as absolute; 0: none.
+  double scale = 1;
 };
 
 } // namespace COTANGENT_ABI
@@ -34,16 +36,24 @@ template <class T, solver Options> inline constexpr T least_change = static_cast
     Options.tolerance > 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) ? Options.tolerance
                                                                                    : 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
 
-/// Repeats `next` from `start` until the value no longer changes.
-template <solver Options, class Next, class X> constexpr X iterated(Next const& next, X const& start) {
+/// Repeats `next` from `start` until the value no longer changes, relative to `scale` plus its largest element. (A product is compared,
+/// since 0 / 0 is no number.)
+template <solver Options, class Next, class X, class Scale> constexpr X iterated(Next const& next, X const& start, Scale const& scale) {
   using T = typename X::value_type;
-  auto const moves = [](auto, auto, auto change) { return change > least_change<T, Options>; };
-  auto const step = [&](auto, auto x, auto) {
+  auto const moves = [](auto, auto, auto change, auto size) { return change > least_change<T, Options> * size; };
+  auto const step = [&](auto, auto x, auto, auto) {
     auto const y = next(x);
-    return std::tuple(y, cotangent::max(cotangent::abs(y - x)) / (1 + cotangent::max(cotangent::abs(y))));
+    return std::tuple(y, cotangent::max(cotangent::abs(y - x)), scale + cotangent::max(cotangent::abs(y)));
   };
   // (found by its arguments: expressions of run-time graphs have their own)
-  return std::get<0>(while_loop<loop{.max_iterations = Options.max_iterations}>(moves, step, start, T(1)));
+  return std::get<0>(while_loop<loop{.max_iterations = Options.max_iterations}>(moves, step, start, T(1), T(0)));
+}
+template <solver Options, class Next, class X> constexpr X solution_by(Next const& next, X const& start) {
+  return detail::iterated<Options>(next, start, static_cast<typename X::value_type>(Options.scale));
+}
+/// The solution u of u = first + linear(u). Its scale is that of `first`, so that it is linear in it.
+template <solver Options, class Linear, class X> constexpr X series_of(Linear const& linear, X const& first) {
+  return detail::iterated<Options>([&](auto u) { return first + linear(u); }, first, cotangent::max(cotangent::abs(first)));
 }
 
 template <class X> inline constexpr bool is_floating_expr = false;
@@ -97,16 +107,14 @@ template <solver Options> struct fixed_point_rules {
   using start_refusal = refusals::fixed_point_of_kind;
   using value_refusal = refusals::fixed_point_step;
   static constexpr auto solution(auto const& step, auto const& from, auto const& all) {
-    return detail::iterated<Options>([&](auto x) { return step(x, all); }, from);
+    return detail::solution_by<Options>([&](auto x) { return step(x, all); }, from);
   }
   static constexpr auto tangent(auto const& step, auto const& all, auto y, auto const& d) {
     auto const dx = cotangent::jvp([&](auto const& a) { return step(y, a); })(all, d).second;
-    return detail::iterated<Options>(
-        [&](auto u) { return dx + cotangent::jvp([&](auto x) { return step(x, all); })(y, u).second; }, dx);
+    return detail::series_of<Options>([&](auto u) { return cotangent::jvp([&](auto x) { return step(x, all); })(y, u).second; }, dx);
   }
   static constexpr auto cotangent(auto const& step, auto const& all, auto y, auto dy) {
-    return detail::iterated<Options>(
-        [&](auto u) { return dy + ::cotangent::vjp([&](auto x) { return step(x, all); })(y, u).second; }, dy);
+    return detail::series_of<Options>([&](auto u) { return ::cotangent::vjp([&](auto x) { return step(x, all); })(y, u).second; }, dy);
   }
 };
 

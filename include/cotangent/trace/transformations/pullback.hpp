@@ -344,7 +344,14 @@ private:
     if constexpr (executor::grows) return run_on_tape<executor>(of_call.get(), workspace, inputs, outputs, sizes_.get());
     else return executor::run(workspace, inputs, outputs, sizes_.get());
   }
+  /// True if value J was moved from.
+  template <std::size_t J> bool is_gone() const noexcept {
+    if (count(leaf<J>::sizes) == 0) return false;
+    if constexpr (leaf<J>::is_narrow) return std::get<J>(kept_).of.data() == nullptr;
+    else return data_of_leaf(std::get<J>(kept_).of) == nullptr;
+  }
   void run_now(collected const& from, gradients& r) const {
+    if ((false || ... || is_gone<K>())) report(status::null_argument);
     std::size_t const workspace =
         executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes_.get());
     strided_bytes copies; // of gradients that have strides

@@ -42,7 +42,7 @@ template <solver Options> struct root_rules {
   using start_refusal = refusals::root_of_kind;
   using value_refusal = refusals::root_residual;
   static constexpr auto solution(auto const& residual, auto const& from, auto const& all) {
-    return detail::iterated<Options>([&](auto x) { return x - solved_by_jacobian<false>(residual, all, x, residual(x, all)); }, from);
+    return detail::solution_by<Options>([&](auto x) { return x - solved_by_jacobian<false>(residual, all, x, residual(x, all)); }, from);
   }
   static constexpr auto tangent(auto const& residual, auto const& all, auto y, auto const& d) {
     auto const moved = cotangent::jvp([&](auto const& a) { return residual(y, a); })(all, d).second;

@@ -23,7 +23,13 @@ constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol cons
   if (!layout.reverse) {
     symbol const dy = id(layout.value_tangent());
     gradient_request const r{&dy, cotangent, 1, of.data(), of.size()};
+    std::int32_t const before = b.get().nodes.size(); // (readers of the function's value may depend on the rule)
     if (!backward_sweep(s, r, at).run(r, dx.data())) return;
+    array<symbol> tangents;
+    for (int k = 0; k < layout.arguments; ++k) tangents.push(id(layout.tangent(k)));
+    rule_copy const rule(b, at, b.get().nodes.size(), tangents.data(), tangents.data(), tangents.size(), [](symbol t) { return t; }, before);
+    for (int k = 0; k < of.size(); ++k)
+      if (dx[k] != none && rule.varies(dx[k])) return b.fail({why<refusals::custom_backward>(), {}, {}, at, n.where});
   } else {
     symbol const placeholders[2]{id(layout.value()), id(layout.value_cotangent())};
     symbol const values[2]{s.value(id(n.operand_count)), cotangent[0]};

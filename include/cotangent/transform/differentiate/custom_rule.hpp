@@ -93,7 +93,7 @@ struct placeholder : extend::primitive<operation_kind::identity, -1> {
 namespace cotangent::detail {
 
 /// Copies the nodes before `end` that depend on placeholders of the rule of node `at`, into the region in which nodes go now. `Outside` gives the symbol there
-/// of a value that does not depend on them.
+/// of a value that does not depend on them. Nodes from `at` on that are before `resume` count as constants.
 template <class Outside> class rule_copy {
   builder& b_;
   Outside outside_;
@@ -105,14 +105,14 @@ template <class Outside> class rule_copy {
 
 public:
   constexpr rule_copy(builder& b, std::int32_t at, std::int32_t end, symbol const* placeholders, symbol const* values,
-                      int count, Outside const& outside)
+                      int count, Outside const& outside, std::int32_t resume = 0)
       : b_(b), outside_(outside), region_(b.get().nodes[at].region), low_(b.get().tensors.size()) {
     std::int32_t begin = at;
     for (int k = 0; k < count; ++k) {
       if (placeholders[k] < low_) low_ = placeholders[k];
       if (std::int32_t const p = b.tensor(placeholders[k]).producer; p < begin) begin = p;
     }
-    list_nodes(begin, end);
+    list_nodes(begin, at, resume, end);
     int const size = b.get().tensors.size() - low_;
     copies_ = array<symbol>(size, none);
     varies_ = array<bool>(size);
@@ -138,9 +138,9 @@ public:
 
 private:
   /// (In a graph at run time, a loop or a branch that got tangents in a rule may read nodes behind it.)
-  constexpr void list_nodes(std::int32_t begin, std::int32_t end) {
+  constexpr void list_nodes(std::int32_t begin, std::int32_t at, std::int32_t resume, std::int32_t end) {
     auto const list = [&](std::int32_t i) {
-      if (i >= begin && i < end && b_.get().nodes[i].region == region_) nodes_.push(i);
+      if (i >= begin && (i < at || i >= resume) && i < end && b_.get().nodes[i].region == region_) nodes_.push(i);
     };
     if (b_.owner == nullptr || in_order(b_.get()))
       for (std::int32_t i = begin; i < end; ++i) list(i);
