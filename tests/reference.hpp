@@ -284,7 +284,7 @@ using elementwise_operations = decltype(elementwise_among(detail::library_operat
 /// Those and all others whose laws are in tests/runtime/forward.cpp. (Those of the other headers are in tests of
 /// tests/runtime/witness_*.cpp; loops, branches and sequences have tests of their own.)
 using law_operations = joined<detail::source_operations, detail::arithmetic_operations, detail::compare_operations, detail::function_operations,
-                              detail::special_operations, detail::random_operations, detail::control_operations>;
+                              detail::special_operations, detail::normal_operations, detail::random_operations, detail::control_operations>;
 
 } // namespace reference
 

@@ -14,7 +14,7 @@ namespace detail {
 /// include/cotangent/ops/.
 using library_operations =
     typename detail::joined_operations<source_operations, arithmetic_operations, integer_operations, compare_operations, repeat_operations,
-                                       function_operations, special_operations, reduction_operations,
+                                       function_operations, special_operations, normal_operations, reduction_operations,
                                        movement_operations, matmul_operations, indexing_operations, scan_operations, sorting_operations, running_operations, control_operations>::type;
 } // namespace detail
 
@@ -33,7 +33,7 @@ namespace detail {
 using named_operations =
     typename detail::joined_operations<operations<op::sin, op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid,
                                                   op::softplus, op::log1p, op::expm1, op::pow>,
-                                       integer_operations, special_operations, random_operations>::type;
+                                       integer_operations, special_operations, normal_operations, random_operations>::type;
 } // namespace detail
 /// All others of cotangent.hpp, which any function, adjoint or pass may emit.
 namespace detail {
