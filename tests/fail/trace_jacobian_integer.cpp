@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: grad: the function must return float or double
+// EXPECT: cotangent: gradient, Jacobian: the function must return float or double
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

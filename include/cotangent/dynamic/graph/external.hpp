@@ -49,7 +49,12 @@ template <class T> struct external_rows : extend::primitive<operation_kind::whol
   static constexpr derivative_kind derivative = derivative_kind::none_;
 
   static void whole(whole_call const& c) {
-    detail::each_external_row<T>(c, c.attribute[1], c.attribute[2], *std::bit_cast<dynamic::detail::external_code<T> const*>(c.attribute[0]));
+    auto const& code = *std::bit_cast<dynamic::detail::external_code<T> const*>(c.attribute[0]);
+    std::int64_t const given = c.attribute[2];
+    detail::each_external_row<T>(c, c.attribute[1], given, [&](T const* x, T* y) {
+      for (std::int64_t k = 0; k < given; ++k) y[k] = T{}; // what the code does not write
+      code(x, y);
+    });
   }
   static constexpr void infer(inference& r) { detail::gives_external_rows<T>(r, r.attribute[2]); }
   static constexpr void batch(batch_rule& r) {
@@ -161,8 +166,8 @@ private:
 } // namespace dynamic
 
 /// A C++ function that programs of a run-time graph call as it is: `ct::external({3, 4}, f, vjp)(x...)`, with a result of these sizes.
-/// `f(x..., y)` takes a `std::span<T const>` of the elements of each argument, in row-major order, and writes all elements of the
-/// `std::span<T>` y. `vjp(x..., y, dy, dx...)` takes the same, the result and its cotangent, and writes the cotangents of the
+/// `f(x..., y)` takes a `std::span<T const>` of the elements of each argument, in row-major order, and writes the elements of the
+/// `std::span<T>` y, which are zeros at first. `vjp(x..., y, dy, dx...)` takes the same, the result and its cotangent, and writes the cotangents of the
 /// arguments. They may have captures, which graphs and programs keep. They must not throw.
 ///
 /// Value: that of the function. It may be called more often, less often and in another order than written, by threads that run the
