@@ -259,17 +259,22 @@ struct memory_traits<tensor<Element, Extents...>>
   static constexpr bool owns = true;
 };
 
-/// True for a view of nothing, or a tensor that was moved from, whose sizes promise elements.
+/// True for a view of nothing, or a tensor that was moved from, whose sizes promise elements. (In constant evaluations g++ cannot compare
+/// the address of a temporary object with null.)
 template <class X>
 constexpr bool is_of_nothing(X const& x) {
   using traits = memory_traits<X>;
-  if (traits::data(x) != nullptr) [[likely]]
-    return false;
-  std::int64_t sizes[max_rank + 1]{};
-  traits::sizes(x, sizes);
-  for (int k = 0; k < traits::extents.rank; ++k)
-    if (sizes[k] == 0) return false;
-  return true;
+  if constexpr (element_type<X>) return false;
+  else if (traits::owns && std::is_constant_evaluated()) return false;
+  else {
+    if (traits::data(x) != nullptr) [[likely]]
+      return false;
+    std::int64_t sizes[max_rank + 1]{};
+    traits::sizes(x, sizes);
+    for (int k = 0; k < traits::extents.rank; ++k)
+      if (sizes[k] == 0) return false;
+    return true;
+  }
 }
 template <class X>
 constexpr void check_for_memory(X const& x) {

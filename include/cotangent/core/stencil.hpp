@@ -76,6 +76,36 @@ struct stencil_position {
   }
 };
 
+/// The taps of a window that lie inside the image: rows of pixels, by their offsets in elements.
+struct window_taps {
+  std::int64_t first = 0, rows = 0, columns = 0, next_row = 0, next = 0;
+
+  constexpr std::int64_t count() const noexcept { return rows * columns; }
+};
+template <class F> constexpr void for_taps(window_taps const& w, F f) {
+  std::int64_t row = w.first;
+  for (std::int64_t i = 0; i < w.rows; ++i, row += w.next_row)
+    for (std::int64_t j = 0, p = row; j < w.columns; ++j, p += w.next) f(p);
+}
+/// Calls `f(taps, number of the window)` for each window.
+template <class F> constexpr void for_window_taps(stencil const& z, F f) {
+  window_taps w;
+  w.next = z.channels * z.spread_right, w.next_row = z.width * z.channels * z.spread_down;
+  std::int64_t p = 0;
+  for (std::int64_t image = 0; image < z.images; ++image)
+    for (std::int64_t r = 0; r < z.rows; ++r) {
+      stencil::range const down = z.rows_inside(r);
+      std::int64_t const row = z.pixel(image, z.row(r, down.first), 0);
+      w.rows = down.end - down.first;
+      for (std::int64_t c = 0; c < z.columns; ++c, ++p) {
+        stencil::range const across = z.columns_inside(c);
+        w.columns = across.end - across.first;
+        w.first = row + z.column(c, across.first) * z.channels;
+        f(w, p);
+      }
+    }
+}
+
 } // namespace cotangent::detail
 
 #endif

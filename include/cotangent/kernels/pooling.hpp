@@ -26,15 +26,14 @@ template <class T, bool Full> struct channel_pack {
   }
 };
 
-/// Calls `f(pack, window, first channel, offset in the result)` for every window and every pack of channels.
+/// Calls `f(pack, taps, first channel, offset in the result)` for every window and every pack of channels.
 template <class T, class F> COTANGENT_INLINE void for_channel_packs(cotangent::detail::stencil const& z, F f) {
   constexpr std::int64_t w = simd::width<T>;
-  cotangent::detail::stencil_position at;
-  for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z)) {
+  cotangent::detail::for_window_taps(z, [&](cotangent::detail::window_taps const& taps, std::int64_t p) {
     std::int64_t c = 0;
-    for (; c + w <= z.channels; c += w) f(channel_pack<T, true>{w}, at, c, p * z.channels + c);
-    if (c < z.channels) f(channel_pack<T, false>{z.channels - c}, at, c, p * z.channels + c);
-  }
+    for (; c + w <= z.channels; c += w) f(channel_pack<T, true>{w}, taps, c, p * z.channels + c);
+    if (c < z.channels) f(channel_pack<T, false>{z.channels - c}, taps, c, p * z.channels + c);
+  });
 }
 
 } // namespace COTANGENT_ABI

@@ -21,74 +21,58 @@ template <class V> COTANGENT_FORMULA constexpr math::mask_t<V> reaches(V const& 
   return math::logical_or<math::mask_t<V>>(v == m, math::is_nan(v));
 }
 
-/// Calls `f(offset of a pixel)` for the taps of a window that lie inside the image.
-template <class F> constexpr void for_taps(stencil const& z, stencil_position const& at, F f) {
-  stencil::range const down = z.rows_inside(at.row), across = z.columns_inside(at.column);
-  std::int64_t const next = z.channels * z.spread_right, next_row = z.width * z.channels * z.spread_down;
-  std::int64_t row = z.pixel(at.image, z.row(at.row, down.first), z.column(at.column, across.first));
-  for (std::int64_t i = down.first; i < down.end; ++i, row += next_row)
-    for (std::int64_t j = across.first, p = row; j < across.end; ++j, p += next) f(p);
-}
-constexpr std::int64_t taps_inside(stencil const& z, stencil_position const& at) {
-  stencil::range const down = z.rows_inside(at.row), across = z.columns_inside(at.column);
-  return (down.end - down.first) * (across.end - across.first);
-}
+// The functions below process one window at one channel, or at as many channels as V has lanes. `get` and `put` read and write V there.
 
-// The functions below process one window at one channel, or at as many channels as V has lanes. `x` and `to`
-// point to that channel; `get` and `put` read and write V there.
-
-template <class V, class Get> COTANGENT_FORMULA constexpr V largest_of(stencil const& z,
-                                                                      stencil_position const& at, Get get) {
+template <class V, class Get> COTANGENT_FORMULA constexpr V largest_of(window_taps const& w, Get get) {
   V m{};
   bool first = true;
-  detail::for_taps(z, at, [&](std::int64_t p) {
+  detail::for_taps(w, [&](std::int64_t p) {
     m = first ? get(p) : math::max(m, get(p));
     first = false;
   });
   return m;
 }
 template <class V, class Get>
-COTANGENT_FORMULA constexpr V times_reached(stencil const& z, stencil_position const& at, V const& m,
+COTANGENT_FORMULA constexpr V times_reached(window_taps const& w, V const& m,
                                            Get get) {
   V hits{};
-  detail::for_taps(z, at, [&](std::int64_t p) {
+  detail::for_taps(w, [&](std::int64_t p) {
     hits = static_cast<V>(hits + math::select(detail::reaches<V>(get(p), m), math::broadcast<V>(1), V{}));
   });
   return hits;
 }
 
-template <class V, class Get> COTANGENT_FORMULA constexpr V mean_of(stencil const& z,
-                                                                   stencil_position const& at, Get get) {
+template <class V, class Get> COTANGENT_FORMULA constexpr V mean_of(window_taps const& w, Get get) {
   V sum{};
-  detail::for_taps(z, at, [&](std::int64_t p) { sum = static_cast<V>(sum + get(p)); });
-  return static_cast<V>(sum / math::broadcast<V>(static_cast<math::lane_t<V>>(detail::taps_inside(z, at))));
+  detail::for_taps(w, [&](std::int64_t p) { sum = static_cast<V>(sum + get(p)); });
+  return static_cast<V>(sum / math::broadcast<V>(static_cast<math::lane_t<V>>(w.count())));
 }
 template <class V, class Get, class Put>
-COTANGENT_FORMULA constexpr void spread_mean(stencil const& z, stencil_position const& at, V const& dy,
+COTANGENT_FORMULA constexpr void spread_mean(window_taps const& w, V const& dy,
                                             Get get, Put put) {
   V const share =
-      static_cast<V>(dy / math::broadcast<V>(static_cast<math::lane_t<V>>(detail::taps_inside(z, at))));
-  detail::for_taps(z, at, [&](std::int64_t p) { put(p, static_cast<V>(get(p) + share)); });
+      static_cast<V>(dy / math::broadcast<V>(static_cast<math::lane_t<V>>(w.count())));
+  detail::for_taps(w, [&](std::int64_t p) { put(p, static_cast<V>(get(p) + share)); });
 }
 /// `x` reads the image, `get` and `put` access its cotangent.
 template <class V, class X, class Get, class Put>
-COTANGENT_FORMULA constexpr void spread_largest(stencil const& z, stencil_position const& at, V const& dy, X x,
+COTANGENT_FORMULA constexpr void spread_largest(window_taps const& w, V const& dy, X x,
                                                Get get, Put put) {
-  V const m = detail::largest_of<V>(z, at, x);
-  V const share = static_cast<V>(dy / detail::times_reached<V>(z, at, m, x));
-  detail::for_taps(z, at, [&](std::int64_t p) {
+  V const m = detail::largest_of<V>(w, x);
+  V const share = static_cast<V>(dy / detail::times_reached<V>(w, m, x));
+  detail::for_taps(w, [&](std::int64_t p) {
     put(p, static_cast<V>(get(p) + math::select(detail::reaches<V>(x(p), m), share, V{})));
   });
 }
 /// The mean of `dx` over the pixels where `x` is largest.
 template <class V, class X, class Get>
-COTANGENT_FORMULA constexpr V at_largest(stencil const& z, stencil_position const& at, X x, Get dx) {
-  V const m = detail::largest_of<V>(z, at, x);
+COTANGENT_FORMULA constexpr V at_largest(window_taps const& w, X x, Get dx) {
+  V const m = detail::largest_of<V>(w, x);
   V sum{};
-  detail::for_taps(z, at, [&](std::int64_t p) {
+  detail::for_taps(w, [&](std::int64_t p) {
     sum = static_cast<V>(sum + math::select(detail::reaches<V>(x(p), m), dx(p), V{}));
   });
-  return static_cast<V>(sum / detail::times_reached<V>(z, at, m, x));
+  return static_cast<V>(sum / detail::times_reached<V>(w, m, x));
 }
 
 template <class Op> constexpr term pooling_of(std::initializer_list<term> x, stencil_numbers const& n) {
@@ -99,11 +83,11 @@ template <class Op> constexpr term pooling_of(std::initializer_list<term> x, ste
   return {&b, b.push(info_of<Op>(), ids, count, n.value, stencil_numbers::count, b.place)};
 }
 
-/// Calls `f(window, channel, offset in the result)` for each window and channel; the offset is in elements.
+/// Calls `f(taps, channel, offset in the result)` for each window and channel; the offset is in elements.
 template <class F> constexpr void for_windows(stencil const& z, F f) {
-  stencil_position at;
-  for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z))
-    for (std::int64_t c = 0; c < z.channels; ++c) f(at, c, p * z.channels + c);
+  detail::for_window_taps(z, [&](window_taps const& w, std::int64_t p) {
+    for (std::int64_t c = 0; c < z.channels; ++c) f(w, c, p * z.channels + c);
+  });
 }
 
 } // namespace detail
@@ -163,8 +147,8 @@ struct max_pool2d : pooling<max_pool2d, 1, false> {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
     detail::stencil const z = window(c);
-    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t to) {
-      y[to] = detail::largest_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
+    detail::for_windows(z, [&](detail::window_taps const& w, std::int64_t k, std::int64_t to) {
+      y[to] = detail::largest_of<T>(w, [&](std::int64_t p) { return x[p + k]; });
     });
   }
   static constexpr void adjoint(adjoint_rule& r);
@@ -181,9 +165,9 @@ struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
     T* const dx = c.result.data<T>();
     detail::stencil const z = window(c);
     clear<T>(c);
-    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t from) {
+    detail::for_windows(z, [&](detail::window_taps const& w, std::int64_t k, std::int64_t from) {
       detail::spread_largest<T>(
-          z, at, dy[from], [&](std::int64_t p) { return x[p + k]; },
+          w, dy[from], [&](std::int64_t p) { return x[p + k]; },
           [&](std::int64_t p) { return dx[p + k]; }, [&](std::int64_t p, T v) { dx[p + k] = v; });
     });
   }
@@ -202,9 +186,9 @@ struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
     T const *const dx = c.operand[0].data<T>(), *const x = c.operand[1].data<T>();
     T* const dy = c.result.data<T>();
     detail::stencil const z = window(c);
-    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t to) {
+    detail::for_windows(z, [&](detail::window_taps const& w, std::int64_t k, std::int64_t to) {
       dy[to] = detail::at_largest<T>(
-          z, at, [&](std::int64_t p) { return x[p + k]; }, [&](std::int64_t p) { return dx[p + k]; });
+          w, [&](std::int64_t p) { return x[p + k]; }, [&](std::int64_t p) { return dx[p + k]; });
     });
   }
   static constexpr void adjoint(adjoint_rule& r) {
@@ -227,8 +211,8 @@ struct avg_pool2d : pooling<avg_pool2d, 1, false> {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
     detail::stencil const z = window(c);
-    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t to) {
-      y[to] = detail::mean_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
+    detail::for_windows(z, [&](detail::window_taps const& w, std::int64_t k, std::int64_t to) {
+      y[to] = detail::mean_of<T>(w, [&](std::int64_t p) { return x[p + k]; });
     });
   }
   static constexpr void adjoint(adjoint_rule& r);
@@ -246,9 +230,9 @@ struct avg_pool2d_image : pooling<avg_pool2d_image, 1, true> {
     T* const dx = c.result.data<T>();
     detail::stencil const z = window(c);
     clear<T>(c);
-    detail::for_windows(z, [&](detail::stencil_position const& at, std::int64_t k, std::int64_t from) {
+    detail::for_windows(z, [&](detail::window_taps const& w, std::int64_t k, std::int64_t from) {
       detail::spread_mean<T>(
-          z, at, dy[from], [&](std::int64_t p) { return dx[p + k]; },
+          w, dy[from], [&](std::int64_t p) { return dx[p + k]; },
           [&](std::int64_t p, T v) { dx[p + k] = v; });
     });
   }

@@ -32,9 +32,9 @@ template <> struct whole_kernel<op::max_pool2d>
     T* const y = call.result.data<T>();
     detail::stencil const z = op::max_pool2d::window(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t to) {
+        z, [&](auto pack, detail::window_taps const& w, std::int64_t c, std::int64_t to) {
           using V = typename decltype(pack)::V;
-          pack.put(y + to, detail::largest_of<V>(z, at, [&](std::int64_t p) { return pack.get(x + p + c); }));
+          pack.put(y + to, detail::largest_of<V>(w, [&](std::int64_t p) { return pack.get(x + p + c); }));
         });
   }
 };
@@ -46,10 +46,10 @@ template <> struct whole_kernel<op::max_pool2d_image>
     detail::stencil const z = op::max_pool2d_image::window(call);
     clear<T>(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t from) {
+        z, [&](auto pack, detail::window_taps const& w, std::int64_t c, std::int64_t from) {
           using V = typename decltype(pack)::V;
           detail::spread_largest<V>(
-              z, at, pack.get(dy + from), [&](std::int64_t p) { return pack.get(x + p + c); },
+              w, pack.get(dy + from), [&](std::int64_t p) { return pack.get(x + p + c); },
               [&](std::int64_t p) { return pack.get(dx + p + c); },
               [&](std::int64_t p, V const& v) { pack.put(dx + p + c, v); });
         });
@@ -63,10 +63,10 @@ struct whole_kernel<op::max_pool2d_tangent>
     T* const dy = call.result.data<T>();
     detail::stencil const z = op::max_pool2d_tangent::window(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t to) {
+        z, [&](auto pack, detail::window_taps const& w, std::int64_t c, std::int64_t to) {
           using V = typename decltype(pack)::V;
           pack.put(dy + to, detail::at_largest<V>(
-                                z, at, [&](std::int64_t p) { return pack.get(x + p + c); },
+                                w, [&](std::int64_t p) { return pack.get(x + p + c); },
                                 [&](std::int64_t p) { return pack.get(dx + p + c); }));
         });
   }
@@ -78,9 +78,9 @@ template <> struct whole_kernel<op::avg_pool2d>
     T* const y = call.result.data<T>();
     detail::stencil const z = op::avg_pool2d::window(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t to) {
+        z, [&](auto pack, detail::window_taps const& w, std::int64_t c, std::int64_t to) {
           using V = typename decltype(pack)::V;
-          pack.put(y + to, detail::mean_of<V>(z, at, [&](std::int64_t p) { return pack.get(x + p + c); }));
+          pack.put(y + to, detail::mean_of<V>(w, [&](std::int64_t p) { return pack.get(x + p + c); }));
         });
   }
 };
@@ -92,10 +92,10 @@ template <> struct whole_kernel<op::avg_pool2d_image>
     detail::stencil const z = op::avg_pool2d_image::window(call);
     clear<T>(call);
     kernels::for_channel_packs<T>(
-        z, [&](auto pack, detail::stencil_position const& at, std::int64_t c, std::int64_t from) {
+        z, [&](auto pack, detail::window_taps const& w, std::int64_t c, std::int64_t from) {
           using V = typename decltype(pack)::V;
           detail::spread_mean<V>(
-              z, at, pack.get(dy + from), [&](std::int64_t p) { return pack.get(dx + p + c); },
+              w, pack.get(dy + from), [&](std::int64_t p) { return pack.get(dx + p + c); },
               [&](std::int64_t p, V const& v) { pack.put(dx + p + c, v); });
         });
   }
