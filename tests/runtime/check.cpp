@@ -100,3 +100,10 @@ TEST_CASE("a rule that exchanges cotangents of rows, of columns of one element o
 TEST_CASE("a function with a result in half precision can be checked") {
   CHECK(ct::check_gradient(in_half, ct::tensor<ct::float16, 3>{ct::float16(1.f), ct::float16(2.f), ct::float16(3.f)}));
 }
+
+TEST_CASE("a NaN stays the largest difference, whatever follows") {
+  static constexpr auto bad = ct::custom_vjp([](auto x) { return x * x; }, [](auto x, auto, auto dy) { return dy * ct::select(x > 1.5, 3 * x, ct::sqrt(-x)); });
+  auto const check = ct::check_gradient([](auto x) { return ct::sum(bad(x)); }, ct::tensor<double, 2>{1, 2});
+  CHECK_FALSE(check);
+  CHECK(check.element == 0);
+}

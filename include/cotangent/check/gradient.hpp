@@ -14,6 +14,7 @@ COTANGENT_HEADER_BEGIN
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -205,7 +206,8 @@ inline void compare(gradient_check& c, double gradient, double expected, double 
     if (magnitude(v) > scale) scale = magnitude(v);
   // -ffast-math may compare NaN arbitrarily
   bool const number = !math::is_nan(gradient) && !math::is_nan(expected);
-  double const error = gradient == expected ? 0 : magnitude(gradient - expected) / scale;
+  double error = gradient == expected ? 0 : magnitude(gradient - expected) / scale;
+  if (!number || math::is_nan(error)) error = std::numeric_limits<double>::infinity();
   bool const bad = !number || !(error <= tolerance);
   if (c.passed ? !bad && error <= c.worst : !bad || error <= c.worst) return;
   c.passed = !bad;

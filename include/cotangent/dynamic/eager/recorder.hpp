@@ -59,13 +59,13 @@ public:
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   dynamic::variable<T> parameter(M const& elements, std::string_view name = {},
                                  std::source_location where = std::source_location::current()) {
-    detail::memory_of const m = detail::memory_in(elements);
+    detail::memory_of const m = detail::memory_to_copy(elements);
     return make<T>(m, m.shape, name, true, where);
   }
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   dynamic::variable<T> parameter(M const& elements, sizes const& shape, std::string_view name = {},
                                  std::source_location where = std::source_location::current()) {
-    return make<T>(detail::memory_in(elements), shape, name, true, where);
+    return make<T>(detail::memory_to_copy(elements), shape, name, true, where);
   }
   /// `{0, 3}` would be a name, too: a null pointer and a length.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
@@ -76,12 +76,12 @@ public:
   /// A variable without gradients: operations on constants alone are not recorded.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   dynamic::variable<T> constant(M const& elements, std::source_location where = std::source_location::current()) {
-    detail::memory_of const m = detail::memory_in(elements);
+    detail::memory_of const m = detail::memory_to_copy(elements);
     return make<T>(m, m.shape, {}, false, where);
   }
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   dynamic::variable<T> constant(M const& elements, sizes const& shape, std::source_location where = std::source_location::current()) {
-    return make<T>(detail::memory_in(elements), shape, {}, false, where);
+    return make<T>(detail::memory_to_copy(elements), shape, {}, false, where);
   }
 
   /// A tensor that is written in pieces, by `write`. Unwritten elements are zero.

@@ -152,7 +152,7 @@ public:
   void set(M const& elements, std::source_location where = std::source_location::current()) {
     static_assert(std::is_same_v<T, typename cotangent::detail::memory_traits<M>::element>,
                   "cotangent: bind: the elements of the memory must be those of the expression");
-    detail::set_elements(*this, detail::memory_in(elements), where);
+    detail::set_elements(*this, detail::memory_to_copy(elements), where);
   }
   void set(variable const& other, std::source_location where = std::source_location::current()) {
     values<T> const from = other.value(where);

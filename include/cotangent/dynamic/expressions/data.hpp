@@ -188,7 +188,6 @@ template <class M> memory_of memory_in(M& m) {
   std::int64_t all[max_rank]{};
   traits::sizes(m, all);
   for (int k = 0; k < traits::extents.rank; ++k) r.shape.push(all[k]);
-  cotangent::detail::check_for_memory(m);
   if constexpr (cotangent::detail::strided_memory<std::remove_const_t<M>>) {
     auto const leaf = cotangent::detail::strided_leaf_of(m);
     auto const bytes = static_cast<std::size_t>(leaf.count() * leaf.element_bytes);
@@ -199,6 +198,11 @@ template <class M> memory_of memory_in(M& m) {
     r.to = nullptr;
   }
   return r;
+}
+/// Memory that is copied at once: not a tensor that was moved from.
+template <class M> memory_of memory_to_copy(M& m) {
+  cotangent::detail::check_for_memory(m);
+  return memory_in(m);
 }
 
 /// Aligned memory that is copied with its owner.

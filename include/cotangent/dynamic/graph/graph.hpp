@@ -100,13 +100,13 @@ public:
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
     requires(!element_type<M>)
   expr<T> constant(M const& elements, std::source_location where = std::source_location::current()) {
-    detail::memory_of const m = detail::memory_in(elements);
+    detail::memory_of const m = detail::memory_to_copy(elements);
     return constant_of<T>(m, m.shape, where);
   }
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   expr<T> constant(M const& elements, sizes const& shape,
                    std::source_location where = std::source_location::current()) {
-    return constant_of<T>(detail::memory_in(elements), shape, where);
+    return constant_of<T>(detail::memory_to_copy(elements), shape, where);
   }
 
   /// A tensor that is written in pieces, by `write`. Unwritten elements are zero.

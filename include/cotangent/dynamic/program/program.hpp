@@ -80,7 +80,7 @@ public:
       detail::refuse_strides<plain>();
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
-      bind_memory(x, detail::memory_in(memory), temporary, where);
+      bind_memory(x, temporary ? detail::memory_to_copy(memory) : detail::memory_in(memory), temporary, where);
     }
   }
   template <class T>
@@ -115,7 +115,7 @@ public:
       detail::refuse_strides<plain>();
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
-      bind_symbol(x, detail::memory_in(memory), temporary, where);
+      bind_symbol(x, temporary ? detail::memory_to_copy(memory) : detail::memory_in(memory), temporary, where);
     }
   }
   template <element_type T>

@@ -36,17 +36,17 @@ template <class T, solver Options> inline constexpr T least_change = static_cast
     Options.tolerance > 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) ? Options.tolerance
                                                                                    : 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
 
-/// Repeats `next` from `start` until the value no longer changes, relative to `scale` plus its largest element. (A product is compared,
-/// since 0 / 0 is no number.)
+/// Repeats `next` from `start` until the value no longer changes, relative to `scale` plus its largest element. (The change less the
+/// allowed one is compared with 0, since a quotient of zeros is no number.)
 template <solver Options, class Next, class X, class Scale> constexpr X iterated(Next const& next, X const& start, Scale const& scale) {
   using T = typename X::value_type;
-  auto const moves = [](auto, auto, auto change, auto size) { return change > least_change<T, Options> * size; };
-  auto const step = [&](auto, auto x, auto, auto) {
+  auto const moves = [](auto, auto, auto excess) { return excess > T(0); };
+  auto const step = [&](auto, auto x, auto) {
     auto const y = next(x);
-    return std::tuple(y, cotangent::max(cotangent::abs(y - x)), scale + cotangent::max(cotangent::abs(y)));
+    return std::tuple(y, cotangent::max(cotangent::abs(y - x)) - least_change<T, Options> * (scale + cotangent::max(cotangent::abs(y))));
   };
   // (found by its arguments: expressions of run-time graphs have their own)
-  return std::get<0>(while_loop<loop{.max_iterations = Options.max_iterations}>(moves, step, start, T(1), T(0)));
+  return std::get<0>(while_loop<loop{.max_iterations = Options.max_iterations}>(moves, step, start, T(1)));
 }
 template <solver Options, class Next, class X> constexpr X solution_by(Next const& next, X const& start) {
   return detail::iterated<Options>(next, start, static_cast<typename X::value_type>(Options.scale));

@@ -26,10 +26,19 @@ constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol cons
     std::int32_t const before = b.get().nodes.size(); // (readers of the function's value may depend on the rule)
     if (!backward_sweep(s, r, at).run(r, dx.data())) return;
     array<symbol> tangents;
-    for (int k = 0; k < layout.arguments; ++k) tangents.push(id(layout.tangent(k)));
-    rule_copy const rule(b, at, b.get().nodes.size(), tangents.data(), tangents.data(), tangents.size(), [](symbol t) { return t; }, before);
-    for (int k = 0; k < of.size(); ++k)
-      if (dx[k] != none && rule.varies(dx[k])) return b.fail({why<refusals::custom_backward>(), {}, {}, at, n.where});
+    std::int32_t begin = at;
+    for (int k = 0; k < layout.arguments; ++k) {
+      tangents.push(id(layout.tangent(k)));
+      if (std::int32_t const p = b.tensor(tangents.back()).producer; p < begin) begin = p;
+    }
+    // A loop may carry tangents beside what its adjoint reads. (At run time, loops of the rule may follow the function.)
+    bool has_control = false;
+    for (std::int32_t i = begin; i < b.get().nodes.size(); ++i) has_control = has_control || b.get().nodes[i].op->kind == operation_kind::control;
+    if (!has_control) {
+      rule_copy const rule(b, at, b.get().nodes.size(), tangents.data(), tangents.data(), tangents.size(), [](symbol t) { return t; }, before);
+      for (int k = 0; k < of.size(); ++k)
+        if (dx[k] != none && rule.varies(dx[k])) return b.fail({why<refusals::custom_backward>(), {}, {}, at, n.where});
+    }
   } else {
     symbol const placeholders[2]{id(layout.value()), id(layout.value_cotangent())};
     symbol const values[2]{s.value(id(n.operand_count)), cotangent[0]};
