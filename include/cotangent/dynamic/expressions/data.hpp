@@ -189,6 +189,7 @@ template <class M> memory_of memory_in(M& m) {
   traits::sizes(m, all);
   for (int k = 0; k < traits::extents.rank; ++k) r.shape.push(all[k]);
   if constexpr (cotangent::detail::strided_memory<std::remove_const_t<M>>) {
+    cotangent::detail::check_for_memory(m);
     auto const leaf = cotangent::detail::strided_leaf_of(m);
     auto const bytes = static_cast<std::size_t>(leaf.count() * leaf.element_bytes);
     std::shared_ptr<char[]> const copy(new char[bytes == 0 ? 1 : bytes]);
@@ -201,8 +202,9 @@ template <class M> memory_of memory_in(M& m) {
 }
 /// Memory that is copied at once: not a tensor that was moved from.
 template <class M> memory_of memory_to_copy(M& m) {
+  memory_of const r = memory_in(m);
   cotangent::detail::check_for_memory(m);
-  return memory_in(m);
+  return r;
 }
 
 /// Aligned memory that is copied with its owner.

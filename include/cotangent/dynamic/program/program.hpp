@@ -80,7 +80,9 @@ public:
       detail::refuse_strides<plain>();
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
-      bind_memory(x, temporary ? detail::memory_to_copy(memory) : detail::memory_in(memory), temporary, where);
+      detail::memory_of const m = detail::memory_in(memory);
+      if constexpr (temporary) cotangent::detail::check_for_memory(memory);
+      bind_memory(x, m, temporary, where);
     }
   }
   template <class T>
@@ -115,7 +117,9 @@ public:
       detail::refuse_strides<plain>();
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
-      bind_symbol(x, temporary ? detail::memory_to_copy(memory) : detail::memory_in(memory), temporary, where);
+      detail::memory_of const m = detail::memory_in(memory);
+      if constexpr (temporary) cotangent::detail::check_for_memory(memory);
+      bind_symbol(x, m, temporary, where);
     }
   }
   template <element_type T>
