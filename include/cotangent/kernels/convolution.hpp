@@ -15,6 +15,8 @@
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
+static_assert(depthwise<float>::chain == matmul_chain && depthwise<float>::most_taps <= matmul_chain);
+
 /// One convolution: `groups` parts, each with `channels` channels of the image and `results` channels of the
 /// result.
 struct convolution_shape {
