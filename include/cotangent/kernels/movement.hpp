@@ -139,6 +139,13 @@ template <class T> void copy(copy_axes const& axes, T const* from, T* to) {
   for (int k = 0; k < last; ++k)
     if (axes.axis[k].from == 1) other = k;
   copy_axis const a = last > 0 ? axes.axis[other] : copy_axis{}, b = axes.axis[last];
+  constexpr int w = simd::width<T>;
+  if constexpr (w > 1 && std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+    if (b.to == 1 && b.from == 1 && b.extent == w)
+      return detail::for_planes(axes.axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
+        for (std::int64_t i = 0; i < a.extent; ++i)
+          simd::store(to_plane + i * a.to, simd::load<simd::pack<T, w>>(from_plane + i * a.from));
+      });
   if (b.to == 1 && b.from == 1 && b.extent < 64) // short rows: a call for each plane would cost as much as its copy
     return detail::for_planes(axes.axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
       for (std::int64_t i = 0; i < a.extent; ++i) detail::copy_elements(b.extent, from_plane + i * a.from, to_plane + i * a.to);

@@ -21,6 +21,7 @@ struct reduce_shape {
       0;
   std::int64_t to_step = 1;   // in the result, from row to row
   bool first = true;          // assign; else combine with the old value
+  std::int64_t blocks = 1, block_step = 0, block_to = 0; // of columns: the same again, that far on in operand and result
   void const* self = nullptr; // user data of the table's builder
 };
 
@@ -170,16 +171,20 @@ void reduce_rows(void* result, void const* operand, reduce_shape const& s) {
   }
 }
 
-/// Reduces `kept` contiguous columns of `reduced` elements each to as many contiguous elements.
+/// Reduces `kept` contiguous columns of `reduced` elements each to as many contiguous elements, in each block.
 template <class Op, class T>
 void reduce_columns(void* result, void const* operand, reduce_shape const& s) {
   constexpr std::int64_t w = simd::width<T>;
-  T const* x = static_cast<T const*>(operand);
-  T* to = static_cast<T*>(result);
-  std::int64_t left = s.kept;
-  for (; left >= 4 * w; left -= 4 * w, x += 4 * w, to += 4 * w) detail::reduce_block<Op, T, 4>(to, x, s);
-  for (; left >= w; left -= w, x += w, to += w) detail::reduce_block<Op, T, 1>(to, x, s);
-  if (left > 0) detail::reduce_block<Op, T, 1, true>(to, x, s, left);
+  T const* first = static_cast<T const*>(operand);
+  T* into = static_cast<T*>(result);
+  for (std::int64_t b = 0; b < s.blocks; ++b, first += s.block_step, into += s.block_to) {
+    T const* x = first;
+    T* to = into;
+    std::int64_t left = s.kept;
+    for (; left >= 4 * w; left -= 4 * w, x += 4 * w, to += 4 * w) detail::reduce_block<Op, T, 4>(to, x, s);
+    for (; left >= w; left -= w, x += w, to += w) detail::reduce_block<Op, T, 1>(to, x, s);
+    if (left > 0) detail::reduce_block<Op, T, 1, true>(to, x, s, left);
+  }
 }
 
 } // namespace COTANGENT_ABI

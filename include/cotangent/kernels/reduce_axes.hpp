@@ -105,6 +105,12 @@ inline bool arrange(int rank, std::int64_t const* size, std::int64_t const* stri
       r.kept_from[r.kept] = a[k].from;
       r.kept_to[r.kept++] = a[k].to;
     }
+  if (!r.rows && r.reduced == 0 && r.kept > 0) { // blocks of few columns: a call for each would cost as much as its work
+    --r.kept;
+    r.inner.blocks = r.kept_size[r.kept];
+    r.inner.block_step = r.kept_from[r.kept];
+    r.inner.block_to = r.kept_to[r.kept];
+  }
   return true;
 }
 

@@ -276,15 +276,16 @@ inline void evaluate_each(void* result, void const* const* operands, std::int64_
 
 inline void reduce_each(void* result, void const* operand, kernels::reduce_shape const& s, bool columns) {
   signature const& self = *static_cast<signature const*>(s.self);
-  for (std::int64_t k = 0; k < s.kept; ++k) {
-    std::int64_t const to = columns ? k : k * s.to_step;
-    scalar sum[2]{s.first ? self.op->neutral(self.result) : read(self.result, result, to)};
-    for (std::int64_t i = 0; i < s.reduced; ++i) {
-      sum[1] = read(self.result, operand, columns ? k + i * s.step : k * s.step + i);
-      sum[0] = self.op->evaluate(sum);
+  for (std::int64_t b = 0; b < s.blocks; ++b)
+    for (std::int64_t k = 0; k < s.kept; ++k) {
+      std::int64_t const from = b * s.block_step, to = b * s.block_to + (columns ? k : k * s.to_step);
+      scalar sum[2]{s.first ? self.op->neutral(self.result) : read(self.result, result, to)};
+      for (std::int64_t i = 0; i < s.reduced; ++i) {
+        sum[1] = read(self.result, operand, from + (columns ? k + i * s.step : k * s.step + i));
+        sum[0] = self.op->evaluate(sum);
+      }
+      write(self.result, result, to, sum[0]);
     }
-    write(self.result, result, to, sum[0]);
-  }
 }
 inline void reduce_each_row(void* result, void const* operand, kernels::reduce_shape const& s) {
   reduce_each(result, operand, s, false);

@@ -13,11 +13,12 @@ namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
 
-/// A value of each row, repeated for every element of the row.
+/// A value of each row, repeated for every element of the row, or over one register for the segments that read it.
 struct row_spread {
   address from;
   tile_operand to;
   std::int32_t bytes = 0; // of an element
+  bool is_register = false;
 };
 
 /// A reduction of a stage: of each row, over all rows for each position of a row, or to totals.

@@ -64,7 +64,10 @@ inline void run_lanes(program_data const& p, nest_code const& n, nest_stage cons
     if (whole) run_fill(f, c, start, count);
     else run_rest(f, c, start, count);
   }
-  for (int k = 0; k < s.spreads.count; ++k) spread_rows(p.spreads[s.spreads.first + k], c, part.rows, n.lanes);
+  for (int k = 0; k < s.spreads.count; ++k) {
+    row_spread const& of = p.spreads[s.spreads.first + k];
+    spread_rows(of, c, part.rows, of.is_register ? simd::bytes / of.bytes : n.lanes);
+  }
   run_work(p, s.work, c, part.start, count);
   for (int k = 0; k < s.sums.count; ++k) run_nest_sum(p.nest_sums[s.sums.first + k], n, c, part);
   for (int k = 0; k < s.drains.count; ++k) run_drain(p.drains[s.drains.first + k], c, part.start, count);

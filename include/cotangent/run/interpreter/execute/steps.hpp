@@ -166,7 +166,7 @@ struct tile_work {
 struct segment_entry {
   tile_operand at;
   std::int32_t bytes = 0;
-  std::int32_t step = 0; // from block to block
+  std::int32_t step = 0, row_step = 0; // from block to block; besides, from row to row
   bool reads = false, writes = false;
 };
 
@@ -177,6 +177,7 @@ struct segment {
   range steps, entries;
   std::int32_t moving = 0;  // entries that advance; they precede the others
   std::int32_t block = 0;   // elements
+  std::int32_t blocks_of_row = 0; // 0: no entry has a step from row to row
   bool fetches = false;     // prefetches the memory of the next block
   std::int64_t staging = 0; // in the scratch memory, for a partial block: one block per moving entry
 };

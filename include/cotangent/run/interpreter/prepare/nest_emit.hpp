@@ -301,7 +301,10 @@ private:
     if (v.what == action::reduce || v.where == role::row) {
       o.slot = units_.take();
       o.operand = units_.slot(o.slot);
-      m_.program.spreads.push({values_[o.from], o.operand, static_cast<std::int32_t>(nest_memory::bytes_of(v.type))});
+      auto const bytes = nest_memory::bytes_of(v.type);
+      // (segments read a register for each row, where no block has elements of two)
+      o.of_row = m_.cheap && bytes >= 4 && m_.code.lanes % (kernels::block_bytes / bytes) == 0 && o.last < units_.units.size();
+      m_.program.spreads.push({values_[o.from], o.operand, static_cast<std::int32_t>(bytes), o.of_row});
       return;
     }
     if (v.what == action::recall) {

@@ -22,6 +22,7 @@ public:
     tile_operand operand;     // its current location
     std::int32_t slot = none;
     bool fixed = false; // one element, repeated in a pack
+    bool of_row = false; // one element for each row, repeated in a register
   };
   struct unit {
     std::int32_t of = none; // the instance
@@ -50,6 +51,8 @@ public:
   element result_type(int u) const { return m.at(units[u].of).type; }
   element operand_type(int u, int k) const { return m.operand(m.at(units[u].of), k).type; }
   bool is_read_outside(int u) const { return read_outside[u]; }
+  bool of_row(int outer) const { return outers[outer].of_row; }
+  std::int64_t row_length() const { return m.code.lanes; }
   bool stands(int u, bool whole) const { return places[u].base >= 0 && (whole || is_roomy[u]); }
   tile_operand final_place(int u) const { return places[u]; }
 

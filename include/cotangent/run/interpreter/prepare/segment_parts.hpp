@@ -38,7 +38,7 @@ protected:
   }
   bool is_fixed(int u, int k) const {
     std::int32_t const from = t_.source(u, k);
-    return from < 0 && t_.outers[-1 - from].fixed;
+    return from < 0 && (t_.outers[-1 - from].fixed || t_.of_row(-1 - from));
   }
 
   void push(kernels::threaded_kernel run, std::int32_t x = 0, std::int32_t y = 0, std::int32_t to = 0) {
@@ -48,9 +48,13 @@ protected:
 
   std::int32_t add(tile_operand const& where, element e, bool reads, bool writes) {
     auto const bytes = static_cast<std::int32_t>(size_of(e));
-    return moving_.push({where, bytes, bytes * static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4)), reads, writes});
+    return moving_.push({where, bytes, bytes * static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4)), 0, reads, writes});
   }
-  std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, 0, false, false}); }
+  /// A register for each row.
+  std::int32_t add_of_row(tile_operand const& where, element e) {
+    return moving_.push({where, static_cast<std::int32_t>(size_of(e)), 0, static_cast<std::int32_t>(simd::bytes), true, false});
+  }
+  std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, 0, 0, false, false}); }
   /// Allocates a block of memory for a value of this segment.
   std::int32_t block_of_memory() {
     if (!free_.empty()) return free_.pop();
@@ -70,6 +74,7 @@ protected:
     element const e = t_.operand_type(u, k);
     std::int32_t const made = from >= 0                ? add(t_.results[from], e, true, false)
                               : t_.outers[which].fixed ? add_still(t_.outers[which].operand)
+                              : t_.of_row(which)       ? add_of_row(t_.outers[which].operand, e)
                                                        : add(t_.outers[which].operand, e, true, false);
     list[which] = {stamp_, made};
     return made;

@@ -72,6 +72,8 @@ public:
     }
     s.entries = {t_.program.entries.size(), moving_.size() + still_.size()};
     s.moving = moving_.size();
+    for (segment_entry const& e : moving_)
+      if (e.row_step != 0) s.blocks_of_row = static_cast<std::int32_t>(t_.row_length() / s.block);
     s.fetches = s.steps.count > 8 && bytes_moved() > cache_bytes;
     for (segment_entry const& e : moving_) t_.program.entries.push(e);
     for (segment_entry const& e : still_) t_.program.entries.push(e);

@@ -137,6 +137,8 @@ template <class Build> struct tile_units {
   operation const* op_of(int u) const { return node_of(units[u]).op; }
   element result_type(int u) const { return type_of(units[u]); }
   element operand_type(int u, int k) const { return p.operand(units[u], k).type; }
+  static bool of_row(int) { return false; } // (tiles have no rows)
+  static std::int64_t row_length() { return 1; }
   bool is_read_outside(int u) const {
     return p.roots[units[u].root].outside || units[u].drain >= 0 || units[u].sum >= 0;
   }
