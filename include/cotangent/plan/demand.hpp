@@ -36,11 +36,20 @@ public:
       }
       a.nest = s_.p.nests.push({nest_kind::kernel, a.level});
       s_.p.nests[a.nest].node = i;
-      if (s_.g.nodes[i].op == info_of<op::update_rows>())
-        s_.p.nests[a.nest].replaced = s_.g.nodes[i].operand_count - 1;
+      find_replaced(s_.g.nodes[i], s_.p.nests[a.nest]);
       for (int k = 1; k < s_.g.nodes[i].result_count; ++k) s_.at[s_.g.result(s_.g.nodes[i], k)].nest = a.nest;
       nest_index_.add(0, false);
     }
+  }
+
+  /// Rows are updated in their place, and so are the carried values of a loop, if its body does so (see `region_graph`).
+  constexpr void find_replaced(node const& n, nest& kernel) const {
+    if (n.op == info_of<op::update_rows>()) kernel.replaced = n.operand_count - 1;
+    else if (n.op == info_of<op::loop>()) {
+      kernel.replaced = static_cast<std::int32_t>(s_.g.attribute(n, 1));
+      kernel.replacements = static_cast<std::int32_t>(s_.g.attribute(n, 2));
+    }
+    kernel.replacing = n.operand_count;
   }
 
   /// The nest of loops over a domain at a level.

@@ -59,10 +59,14 @@ template <class Plan> class in_place_search {
   constexpr bool is_replaced(std::int32_t from) const {
     if (n.replaced == none) return false;
     std::int32_t const* const at = P.kernel_accesses.data + n.first_instance;
-    for (int k = 0; k < n.replaced; ++k)
-      if (P.accesses.data[at[k]].buffer == from) return false;
-    access const &reads = P.accesses.data[at[n.replaced]], &writes = P.accesses.data[at[n.replaced + 1]];
-    return reads.buffer == from && writes.buffer == to_ && same_access(reads, writes, max_rank);
+    int which = none;
+    for (int k = 0; k < n.replacements; ++k)
+      if (P.accesses.data[at[n.replacing + k]].buffer == to_) which = k;
+    if (which == none) return false;
+    for (int k = 0; k < n.replacing; ++k) // (the operands)
+      if (k != n.replaced + which && P.accesses.data[at[k]].buffer == from) return false;
+    access const &reads = P.accesses.data[at[n.replaced + which]], &writes = P.accesses.data[at[n.replacing + which]];
+    return reads.buffer == from && same_access(reads, writes, max_rank);
   }
 
 public:

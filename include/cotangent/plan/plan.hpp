@@ -101,7 +101,7 @@ struct nest {
   bool adds_rows = false;      // its lanes do nothing but load, multiply or add, and sum over rows
   std::int32_t panel = 0;      // if positive: the vectors whose sums over all rows are computed together, in registers
   std::int32_t node = none;   // of a kernel
-  std::int32_t replaced = none; // of a kernel: its last operand, if the result may replace it
+  std::int32_t replaced = none, replacing = 0, replacements = 1; // of a kernel: results may replace operands: the first of each, their number
   std::int32_t domain = none; // of loops, during planning
 };
 

@@ -65,8 +65,8 @@ constexpr bool has_control(graph_view const& g) {
   return found;
 }
 
-/// Sub-graph `r` as a graph: its inputs, nodes and outputs. Its loops and branches keep the index of their node as their only
-/// attribute, and have neither absent operands nor absent outputs.
+/// Sub-graph `r` as a graph: its inputs, nodes and outputs. The attributes of its loops and branches are the index of their
+/// node, the first operand that is carried (or none), and the number of carried values. There are neither absent operands nor absent outputs.
 constexpr graph region_graph(graph_view const& g, std::int32_t r, sequence_sizes const& sizes) {
   graph to;
   rewriter copy(g, to);
@@ -90,11 +90,16 @@ constexpr graph region_graph(graph_view const& g, std::int32_t r, sequence_sizes
     for (int k = 0; k < n.operand_count; ++k)
       if (symbol const x = g.operand(n, k); x != none) operands.push(copy(x));
     array<symbol> const results = copy.results(n);
-    std::int64_t const index = i;
+    std::int64_t numbers[3]{i, none, 0};
+    if (n.op == info_of<op::loop>()) {
+      loop_layout const at = loop_layout::of(g, n);
+      numbers[1] = g.operand(n, loop_layout::limit()) == none ? 0 : 1;
+      for (int k = 0; k < at.carried && g.operand(n, at.init(k)) != none; ++k) ++numbers[2];
+    }
     bool const moves_rows = n.op == info_of<op::rows_to_sequence>() || n.op == info_of<op::sequence_to_rows>();
     if (moves_rows) n.op = info_of<op::reshape>(); // a sequence has its entries where a tensor has its rows
     if (n.op->kind == operation_kind::control)
-      to.add(n, operands.data(), operands.size(), results.data(), results.size(), &index, 1);
+      to.add(n, operands.data(), operands.size(), results.data(), results.size(), numbers, 3);
     else to.add(n, operands.data(), operands.size(), results.data(), results.size());
   }
   for (int k = 0; k < g.output_count(r); ++k)

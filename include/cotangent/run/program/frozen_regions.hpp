@@ -31,7 +31,7 @@ private:
       if (g.nodes[i].region == R) {
         ++c.nodes;
         c.ids += g.nodes[i].operand_count + g.nodes[i].result_count;
-        if (g.nodes[i].op->kind == operation_kind::control) ++c.numbers;
+        if (g.nodes[i].op->kind == operation_kind::control) c.numbers += 3;
       }
     return c;
   }

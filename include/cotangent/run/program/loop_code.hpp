@@ -172,7 +172,7 @@ private:
     if constexpr (!in_place<C>) {
       c.spare = scratch;
       scratch += detail::whole_lines(base::template bytes_of<result_at(C)>(x));
-      if (most % 2 == 0) { // the last iteration writes the result
+      if (c.now == c.next || most % 2 == 0) { // the last iteration writes the result, unless the first one reads it
         char* const other = c.next;
         c.next = c.spare;
         c.spare = other;
