@@ -229,6 +229,10 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
                 [&] { (void)ct::custom_jvp(twice, [](auto, auto d) { return ct::sum(d); })(x); }));
   CHECK(refused("root: the first value must be a number or a vector",
                 [&] { (void)ct::root([](auto z, auto c) { return z - c; }, m, m); }));
+  auto const less_axes = [](auto z, auto c) { return ct::sum(z - c); };
+  CHECK(refused("root: the residual must be a value like the first value", [&] { (void)ct::root(less_axes, x, x); }));
+  CHECK(refused("fixed_point: the step must return a value like the one that it takes", [&] { (void)ct::fixed_point(less_axes, x, x); }));
+  CHECK(has(words_of<ct::error>([&] { (void)ct::fixed_point(less_axes, x, x); }), "invalid_transformations.cpp"));
   CHECK(refused("the operands must be expressions of one graph",
                 [&] { (void)ct::grad([&](auto v) { return ct::sum(v * other); })(x); }));
   CHECK(refused("the operands must be expressions of one graph", [&] { (void)ct::jvp(twice)(x, other); }));

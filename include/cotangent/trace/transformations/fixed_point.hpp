@@ -68,6 +68,17 @@ template <class... X, class A> constexpr auto as_argument(A const& a) {
   else return detail::as_traced(a);
 }
 
+/// False if a run-time graph knows that two shapes differ. (Types of compiled functions have them.)
+template <class X, class Y> constexpr bool may_be_like(X const& x, Y const& y) {
+  if constexpr (graph_expr<X> && graph_expr<Y>) {
+    shape const a = x.shape(), b = y.shape();
+    if (a.rank != b.rank) return false;
+    for (int k = 0; k < a.rank; ++k)
+      if (a[k].number >= 0 && b[k].number >= 0 && a[k].number != b[k].number) return false;
+  }
+  return true;
+}
+
 /// A solution that depends on arguments through a function. `Rules` has the solution, its tangent and the cotangent of the
 /// arguments from `f(x, all)`, where `all` is the tuple of the arguments; and the refusals of a wrong start or function.
 template <class Rules, class F, class X, class... Args>
@@ -81,7 +92,10 @@ constexpr auto implicit_solution(F const& f, X const& start, Args const&... args
     if constexpr (in_graph<value>)
       from = value::front_end::attached(from, args...); // a number joins the graph of the arguments
     auto const call = [&f](auto const& x, auto const& all) {
-      return std::apply([&](auto const&... a) { return f(x, a...); }, all);
+      auto const y = std::apply([&](auto const&... a) { return f(x, a...); }, all);
+      if constexpr (graph_expr<value>)
+        if (!detail::may_be_like(x, y)) value::front_end::template refuse<typename Rules::value_refusal>(x);
+      return y;
     };
     // (its elements are named: a tuple deduced from one tuple is a copy of it)
     using arguments = std::tuple<decltype(detail::as_argument<X, Args...>(args))...>;
