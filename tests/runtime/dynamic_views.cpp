@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Windows on tensors of dynamic graphs: read, written in pieces, bound, differentiated.
@@ -449,4 +450,65 @@ TEST_CASE("the offset of a view counts steps of its stride", "[dynamic][views]")
   p.run();
   CHECK(from_four == std::vector<double>{4, 6, 8});
   CHECK(from_three == std::vector<double>{3, 5, 7});
+}
+
+namespace {
+
+/// The gradients of `y` in an m of 2 x 2 and in s, against differences.
+template <class F> void check_gradients(char const* name, F const& f) {
+  CAPTURE(name);
+  ct::dynamic::graph g;
+  auto const m = g.input<double>("m", {2, 2}), s = g.input<double>("s", {});
+  auto const y = f(g, m, s);
+  auto const d = g.gradient({y}, {m, s});
+  auto p = g.compile({y, d[0], d[1]});
+  std::vector<double> at{.3, -.4, .5, .6, .7};
+  auto const run = [&] {
+    p.bind(m, std::vector<double>(at.begin(), at.begin() + 4));
+    p.bind(s, at[4]);
+    p.run();
+    return double(p.value(y));
+  };
+  (void)run();
+  std::vector<double> slopes = elements(p.value(d[0]));
+  slopes.push_back(double(p.value(d[1])));
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    double const h = 1e-6, before = at[k];
+    at[k] = before + h;
+    double const up = run();
+    at[k] = before - h;
+    double const down = run();
+    at[k] = before;
+    CAPTURE(k);
+    CHECK(slopes[k] == Approx((up - down) / (2 * h)).epsilon(1e-7).margin(1e-8));
+  }
+}
+
+} // namespace
+
+TEST_CASE("values of a body that are read only by views of all their elements have gradients", "[dynamic][views]") {
+  auto const flat = [](auto& g, auto const& x) { return g.view(x, {.shape = {4}, .stride = {1}}); };
+  auto const turned = [](auto& g, auto const& x) { return g.view(x, {.shape = {2, 2}, .stride = {1, 2}}); };
+  auto const column = [](auto& g, auto const& row) { return g.view(row, {.shape = {2, 1}, .stride = {1, 1}}); };
+  auto const same = [](auto a) { return a; };
+  check_gradients("captured by a branch, flattened", [&](auto& g, auto m, auto s) {
+    auto const c = g.constant(std::vector<double>{1, 2, 3, 4});
+    return ct::cond(s < 1.0, [&](auto a) { return a * a + ct::sum(ct::exp(flat(g, m)) * c); }, same)(s);
+  });
+  check_gradients("captured by a branch, transposed, inside and outside", [&](auto& g, auto m, auto s) {
+    return ct::cond(s < 1.0, [&](auto a) { return a * ct::sum(ct::sin(turned(g, m)) * m); }, same)(s) + ct::sum(turned(g, m) * m);
+  });
+  check_gradients("carried, flattened", [&](auto& g, auto m, auto s) {
+    return ct::sum(ct::for_loop(3, [&](auto, auto a) { return ct::reshape(ct::sin(flat(g, a)) * 2.0 + s, {2, 2}); }, m));
+  });
+  check_gradients("carried, transposed", [&](auto& g, auto m, auto s) {
+    return ct::sum(ct::for_loop(3, [&](auto, auto a) { return ct::sin(turned(g, a)) * s; }, m) * m);
+  });
+  check_gradients("rows of a scan as columns", [&](auto& g, auto m, auto s) {
+    auto const [last, all] = ct::scan([&](auto a, auto row) { return std::pair(a * 1.5, ct::sum(ct::exp(column(g, row)) * a)); }, s, m);
+    return ct::sum(all) + last;
+  });
+  check_gradients("rows of a map as columns", [&](auto& g, auto m, auto s) {
+    return ct::sum(ct::map([&](auto row) { return ct::sum(ct::exp(column(g, row)) * s); }, m));
+  });
 }

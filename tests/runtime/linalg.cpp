@@ -203,11 +203,71 @@ TEST_CASE("Large and small numbers in decompositions") {
   CHECK(e(1, 0) == Approx(std::sin(50.)));
 }
 
+namespace {
+
+constexpr auto scaled_expm = [](auto a, auto s) { return s * ct::sum(ct::expm(a)); };
+/// Derivatives are linear, whatever the size of what they are multiplied by.
+template <class T> void check_scales(double largest) {
+  constexpr auto nuclear = [](auto a) { return ct::sum(std::get<1>(ct::svd(a))); };
+  constexpr auto vectors = [](auto a) {
+    auto const [u, s, v] = ct::svd(a);
+    return ct::sum(u(ct::all, 0) * v(0));
+  };
+  double const near = sizeof(T) == 4 ? 2e-5 : 1e-12;
+  ct::tensor<T, 2, 2> const a{{T(.1), T(.7)}, {T(-.4), T(.3)}}, m{{T(3), T(1)}, {T(.5), T(2)}};
+  auto const one = ct::grad(scaled_expm)(a, T{1}), size = ct::grad(nuclear)(m), turn = ct::grad(vectors)(m);
+  auto const tangents = ct::jvp([](auto x) { return ct::expm(x); });
+  auto const along = tangents(a, m).second;
+  auto const again = ct::compiled(ct::grad([](auto x, auto s) { return ct::sum(ct::square(ct::grad(scaled_expm)(x, s))) / (s * s); }));
+  auto const second = again(a, T{1});
+  for (double const by : {largest, 1e4, 1e-4, 1 / largest}) {
+    CAPTURE(by);
+    T const s = static_cast<T>(by);
+    auto const times = [s](ct::tensor<T, 2, 2> x) {
+      for (int k = 0; k < 4; ++k) x.data()[k] *= s;
+      return x;
+    };
+    auto const g = ct::grad(scaled_expm)(a, s), n = ct::grad(nuclear)(times(m)), t = ct::grad(vectors)(times(m));
+    auto const d = tangents(a, times(m)).second;
+    for (int k = 0; k < 4; ++k) {
+      CAPTURE(k);
+      CHECK(g.data()[k] / s == Approx(one.data()[k]).epsilon(near));
+      CHECK(d.data()[k] / s == Approx(along.data()[k]).epsilon(near));
+      CHECK(n.data()[k] == Approx(size.data()[k]).epsilon(near));
+      CHECK(t.data()[k] * s == Approx(turn.data()[k]).epsilon(10 * near));
+      if (by < 1e6 && by > 1e-6) CHECK(again(a, s).data()[k] == Approx(second.data()[k]).epsilon(10 * near));
+    }
+  }
+}
+/// One column is tiny beside the others.
+template <class T> void check_small_columns(T small) {
+  auto const parts = ct::compiled([](auto a) { return ct::svd(a); });
+  auto const [u, s, v] = parts(ct::tensor<T, 2, 2>{{T{1}, T{0}}, {T{0}, small}});
+  CHECK(s(1) == small);
+  CHECK(u(1, 1) * v(1, 1) == T{1});
+  auto const [p, t, q] = parts(ct::tensor<T, 3, 3>{{T{1}, T{0}, T{0}}, {T{0}, 3 * small, small}, {T{0}, small, 3 * small}});
+  CHECK(t(1) / small == Approx(4));
+  CHECK(t(2) / small == Approx(2));
+  CHECK(p(1, 1) * p(1, 2) + p(2, 1) * p(2, 2) == Approx(0).margin(1e-6));
+}
+
+} // namespace
+
+TEST_CASE("Derivatives of decompositions do not depend on the scale of cotangents, tangents and matrices") {
+  check_scales<float>(1e20);
+  check_scales<double>(1e200);
+}
+TEST_CASE("Singular vectors of tiny singular values are unit vectors") {
+  check_small_columns<float>(1e-24f);
+  check_small_columns<double>(1e-170);
+}
+
 TEST_CASE("Decompositions of NaN and infinity end, with NaN") {
   if (ct::math::is_fast) return;
   for (double const x : {std::nan(""), HUGE_VAL}) {
     ct::tensor<double, 3, 3> const m{{1, x, 0}, {x, 2, 1}, {0, 1, 3}};
     CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(ct::eigvalsh(a)); })(m)));
+    CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(ct::eigvalsh(a)); })(ct::tensor<double, 2, 2>{{x, x}, {x, x}})));
     CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(std::get<1>(ct::svd(a))); })(m)));
     CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(std::get<0>(ct::qr(a))); })(m)));
     CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(ct::expm(a)); })(m)));

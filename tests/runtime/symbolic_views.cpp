@@ -57,6 +57,19 @@ TEST_CASE("contributions of aliases and of the whole are summed on the whole", "
   CHECK(p.step_count() <= 12);
 }
 
+TEST_CASE("elements that no operation writes are zero, also where nothing needs the others", "[symbolic][views]") {
+  parts g;
+  auto const x = g.t(2), joined = g.t(4), total = g.s.tensor<double>({}), slope = g.t(2);
+  auto const left = g.s.alias(joined, {.shape = {2}}), right = g.s.alias(joined, {.offset = {2}, .shape = {2}});
+  g.s.exec(log_of, {x}, {left});
+  g.s.exec(command::of<ct::op::sum>({1}), {right}, {total});
+  g.s.exec(exp_of, {right}, {slope});
+  auto p = g.s.compile({.outputs = {total, slope}});
+  p.run();
+  CHECK(double(p.value<double>(total)) == 0);
+  CHECK(p.value<double>(slope)[1] == 1);
+}
+
 TEST_CASE("the unread part of a tensor has gradient zero", "[symbolic][views]") {
   parts g;
   auto const x = g.t(2), y = g.t(2), w = g.t(1), v = g.t(1), seed = g.t(1);

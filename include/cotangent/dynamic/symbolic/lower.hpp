@@ -33,6 +33,9 @@ inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, reque
   std::vector<bool> seen(static_cast<std::size_t>(s.b.get().tensors.size()));
   for (symbol const t : s.inputs) seen[static_cast<std::size_t>(t)] = true;
   for (symbol const t : s.piecewise) seen[static_cast<std::size_t>(t)] = true;
+  for (std::int32_t const e : graph_at(s, 0).execs) // also by operations that nothing needs: the elements between are zero
+    for (symbol const t : io_of(s, e).out)
+      if (t != none && root_of(s, t) != t) seen[static_cast<std::size_t>(root_of(s, t))] = true;
   auto const look_at = [&](symbol t) {
     if (t == none || s.b.tensor(t).region != 0) return;
     symbol const root = root_of(s, t);

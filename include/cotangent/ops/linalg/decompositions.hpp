@@ -161,11 +161,21 @@ struct svd : detail::matrix_operation<svd, 1> {
     if (detail::row_count(q) == detail::column_count(q)) return {};
     return x - extend::matmul(extend::matmul(x, detail::turned(q)), q);
   }
+  /// The matrices of s[j] and of s[i] over s[j] s[j] - s[i] s[i], whose squares need no range; 0 for equal singular values.
+  struct ratios {
+    term of_column, of_row;
+    constexpr explicit ratios(term s) {
+      term const row = detail::turned(s), gaps = detail::reciprocal_gaps(row), sum = row + s;
+      term const whole = extend::select(sum == 0, extend::constant_like(sum, 1), sum);
+      of_column = gaps * (row / whole), of_row = gaps * (s / whole);
+    }
+  };
   static constexpr void adjoint(adjoint_rule& r) {
     parts const p = parts_of(r.y(), r.x()), d = parts_of(r.dy(), r.x());
-    term const row = detail::turned(p.s), gaps = detail::reciprocal_gaps(row * row), inverse = detail::reciprocal_or_zero(p.s);
+    term const inverse = detail::reciprocal_or_zero(p.s);
+    ratios const by(p.s);
     term const ku = extend::matmul(p.u, detail::turned(d.u)), kv = extend::matmul(p.v, detail::turned(d.v));
-    term const inner = gaps * (ku - detail::turned(ku)) * row + p.s * (gaps * (kv - detail::turned(kv)));
+    term const inner = by.of_column * (ku - detail::turned(ku)) + by.of_row * (kv - detail::turned(kv));
     term const in_span = inner + extend::identity_like(inner) * d.s;
     term left = extend::matmul(in_span, p.v); // dA = U left + right V'
     if (term const rest = beside(d.v, p.v); rest.present()) left = left + inverse * rest;
@@ -175,11 +185,12 @@ struct svd : detail::matrix_operation<svd, 1> {
   }
   static constexpr void tangent(tangent_rule& r) {
     parts const p = parts_of(r.y(), r.x());
-    term const row = detail::turned(p.s), gaps = detail::reciprocal_gaps(row * row), inverse = detail::reciprocal_or_zero(p.s);
+    term const inverse = detail::reciprocal_or_zero(p.s);
+    ratios const by(p.s);
     term const ua = extend::matmul(p.u, r.dx()), av = extend::matmul(p.v, detail::turned(r.dx())); // U' dA, V' dA'
     term const inner = extend::matmul(ua, detail::turned(p.v)), across = detail::turned(inner);
-    term du = extend::matmul(detail::turned(gaps * (inner * row + p.s * across)), p.u);
-    term dv = extend::matmul(detail::turned(gaps * (p.s * inner + across * row)), p.v);
+    term du = extend::matmul(detail::turned(by.of_column * inner + by.of_row * across), p.u);
+    term dv = extend::matmul(detail::turned(by.of_row * inner + by.of_column * across), p.v);
     if (term const rest = beside(av, p.u); rest.present()) du = du + inverse * rest;
     if (term const rest = beside(ua, p.v); rest.present()) dv = dv + inverse * rest;
     term const ds = extend::sum(extend::identity_like(inner) * inner, 1u << (inner.rank() - 1), true);
@@ -203,13 +214,15 @@ struct expm : detail::matrix_operation<expm, 1> {
   }
   static constexpr term of(term a) { return detail::push(info_of<expm>(), {a}); }
   static constexpr term value(term y) { return detail::rows_of(y, 0, detail::column_count(y)); }
-  /// The derivative at `a` in the direction of `da`.
+  /// The derivative at `a` in the direction of `da`, scaled to 1: it is linear, and the number of squarings must depend on `a` alone.
   static constexpr term along(term a, term da) {
     int const rank = a.rank();
     extend::dimension const n = detail::column_count(a);
-    term const upper = detail::joined_along(rank - 1, a, da), lower = detail::joined_along(rank - 1, extend::constant_like(a, 0), a);
+    term const largest = extend::stop_gradient(extend::max(extend::apply<op::abs>(da), 3u << (rank - 2), true));
+    term const size = extend::select(largest > 0, largest, extend::constant_like(largest, 1));
+    term const upper = detail::joined_along(rank - 1, a, da / size), lower = detail::joined_along(rank - 1, extend::constant_like(a, 0), a);
     term const y = of(detail::joined_along(rank - 2, upper, lower));
-    return detail::columns_of(detail::rows_of(y, 0, n), n, n);
+    return detail::columns_of(detail::rows_of(y, 0, n), n, n) * size;
   }
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, along(detail::turned(r.x()), value(r.dy()))); }
   static constexpr void tangent(tangent_rule& r) {

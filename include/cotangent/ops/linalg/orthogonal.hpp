@@ -162,7 +162,7 @@ template <class T> constexpr void eigh_of(T const* a, T* y, std::int64_t n) {
   T *const values = y + n * n, *const beside = values + n;
   for (std::int64_t k = 0; k < n * n; ++k) y[k] = a[k];
   detail::tridiagonal_of(y, values, beside, beside + n, beside + 2 * n, n);
-  bool const right = detail::diagonalize(y, values, beside, n);
+  bool const right = detail::largest_in(a, n * n) <= std::numeric_limits<T>::max() && detail::diagonalize(y, values, beside, n);
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t least = i;
     for (std::int64_t k = i + 1; k < n; ++k)
@@ -176,12 +176,33 @@ template <class T> constexpr void eigh_of(T const* a, T* y, std::int64_t n) {
   for (std::int64_t k = 0; k < 3 * n; ++k) beside[k] = T{};
 }
 
+/// Sums of squares below this have lost bits.
+template <class T> inline constexpr T least_square = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+template <class T> constexpr T norm_of(T const* x, std::int64_t count) {
+  T const square = detail::dot_of(x, x, count);
+  if (!(square < least_square<T>)) return math::sqrt(square);
+  T const size = detail::largest_in(x, count);
+  if (size == T{}) return size;
+  T sum{};
+  for (std::int64_t k = 0; k < count; ++k) sum = math::fma(x[k] / size, x[k] / size, sum);
+  return size * math::sqrt(sum);
+}
 /// Rotates two rows until they are orthogonal, and as many rows of `turned`; false if they were.
 template <class T> constexpr bool rotate_apart(T* p, T* q, std::int64_t count, T* turned_p, T* turned_q, std::int64_t turned_count) {
   constexpr T epsilon = std::numeric_limits<T>::epsilon();
-  T const pp = detail::dot_of(p, p, count), qq = detail::dot_of(q, q, count), pq = detail::dot_of(p, q, count);
+  T pp = detail::dot_of(p, p, count), qq = detail::dot_of(q, q, count), pq = detail::dot_of(p, q, count), ratio{1};
+  if (pp < least_square<T> || qq < least_square<T>) { // products of small elements lose their bits
+    T const size_p = detail::largest_in(p, count), size_q = detail::largest_in(q, count);
+    if (size_p == T{} || size_q == T{}) return false;
+    pp = qq = pq = T{};
+    for (std::int64_t k = 0; k < count; ++k) {
+      T const x = p[k] / size_p, z = q[k] / size_q;
+      pp = math::fma(x, x, pp), qq = math::fma(z, z, qq), pq = math::fma(x, z, pq);
+    }
+    ratio = size_q / size_p;
+  }
   if (!(math::abs(pq) > epsilon * math::sqrt(static_cast<T>(count)) * math::sqrt(pp) * math::sqrt(qq))) return false;
-  T const zeta = (qq - pp) / (T{2} * pq);
+  T const zeta = (qq * ratio - pp / ratio) / (T{2} * pq);
   T const t = math::copysign(T{1} / (math::abs(zeta) + math::hypot(zeta, T{1})), zeta), c = T{1} / math::hypot(t, T{1}), s = c * t;
   auto const rotate = [&](T* x, T* z, std::int64_t n) {
     for (std::int64_t k = 0; k < n; ++k) {
@@ -190,6 +211,7 @@ template <class T> constexpr bool rotate_apart(T* p, T* q, std::int64_t count, T
       z[k] = s * kept + c * z[k];
     }
   };
+  if (t == T{}) return false; // they are too far apart
   rotate(p, q, count);
   rotate(turned_p, turned_q, turned_count);
   return true;
@@ -231,7 +253,7 @@ template <class T> constexpr void svd_of(T const* a, T* y, std::int64_t m, std::
       for (std::int64_t q = p + 1; q < k; ++q)
         any = detail::rotate_apart(turned + p * stride, turned + q * stride, count, unit + p * stride, unit + q * stride, other) || any;
   }
-  for (std::int64_t j = 0; j < k; ++j) value[j * stride] = math::sqrt(detail::dot_of(turned + j * stride, turned + j * stride, count));
+  for (std::int64_t j = 0; j < k; ++j) value[j * stride] = detail::norm_of(turned + j * stride, count);
   for (std::int64_t i = 0; i < k; ++i) {
     std::int64_t most = i;
     for (std::int64_t j = i + 1; j < k; ++j)

@@ -129,8 +129,8 @@ public:
     return extend::select(some, own, op.regular(own)).id;
   }
   constexpr std::int32_t with_rows(std::int32_t shape) const { return batch_rule{{b_, {}}, s_.rows, nullptr}.with_rows(shape); }
-  constexpr void refuse(std::int32_t at, std::source_location where) {
-    b_.fail({why<refusals::not_batched>(), {}, {}, at, where});
+  template <class Refusal = refusals::not_batched> constexpr void refuse(std::int32_t at, std::source_location where) {
+    b_.fail({why<Refusal>(), {}, {}, at, where});
   }
 
   /// Emits the nodes from `begin` on. `needed`: by symbol of the region, what to emit; null: everything.
@@ -187,7 +187,7 @@ private:
     if (n.result_count == 1 && rows_[id(n.first + n.operand_count) - low_] != none) return; // (given)
     b_.place = n.where;
     b_.flags = n.flags;
-    if (by_row && has_views(n)) return refuse(i, n.where);
+    if (by_row && has_views(n)) return refuse<refusals::batched_views>(i, n.where);
     if (by_row && control) return s_.control(s_, *this, i);
     array<symbol> batched(n.operand_count, none);
     bool any = false;
@@ -213,12 +213,11 @@ private:
     if (rule.given == none) return refuse(i, n.where);
     rows_[old - low_] = rule.given;
   }
-  /// True if the node reads or writes views, or memory that others write by views.
+  /// True if the node writes a view, or reads one of values that vary by row, or memory that others write by views.
   constexpr bool has_views(node const& n) {
     for (int k = 0; k < n.operand_count + n.result_count; ++k)
-      if (symbol const t = id(n.first + k);
-          t != none && (b_.tensor(t).base != none || (k < n.operand_count && is_in_pieces(t))))
-        return true;
+      if (symbol const t = id(n.first + k); t == none) continue;
+      else if (k < n.operand_count ? (b_.tensor(t).base != none && varies(t)) || is_in_pieces(t) : b_.tensor(t).base != none) return true;
     return false;
   }
   /// True if `t` varies by row, and neither a node nor `set` gives it: views of it do.

@@ -38,8 +38,12 @@ public:
     live_ = array<bool>(g.tensors.size() - first_symbol_);
     bool* const live = live_.data();
     symbol const first = first_symbol_;
-    for (symbol t : outputs)
-      if (t != none) live[t - first] = true;
+    auto const need = [&](symbol t) { // (of a view also what it is a view of)
+      if (t == none) return;
+      live[t - first] = true;
+      if (symbol const base = tensors[t].base; base != none) live[base - first] = true;
+    };
+    for (symbol const t : outputs) need(t);
     for (std::int32_t i = g.nodes.size(); i-- > first_node_;) {
       node& n = g.nodes[i];
       if (n.region != region) continue;
@@ -56,11 +60,7 @@ public:
         g.numbers.push(0);
         continue;
       }
-      for (int k = 0; k < n.operand_count; ++k)
-        if (ids[k] != none) {
-          live[ids[k] - first] = true;
-          if (symbol const base = tensors[ids[k]].base; base != none) live[base - first] = true;
-        }
+      for (int k = 0; k < n.operand_count; ++k) need(ids[k]);
     }
     b_.set_outputs(outputs.data(), outputs.size(), region);
     b_.close_region(region);
