@@ -206,7 +206,7 @@ TEST_CASE("Large and small numbers in decompositions") {
 namespace {
 
 constexpr auto scaled_expm = [](auto a, auto s) { return s * ct::sum(ct::expm(a)); };
-/// Derivatives are linear, whatever the size of what they are multiplied by.
+/// Derivatives are linear at every scale.
 template <class T> void check_scales(double largest) {
   constexpr auto nuclear = [](auto a) { return ct::sum(std::get<1>(ct::svd(a))); };
   constexpr auto vectors = [](auto a) {

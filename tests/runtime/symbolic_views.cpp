@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+#include "../words.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -68,6 +70,8 @@ TEST_CASE("elements that no operation writes are zero, also where nothing needs 
   p.run();
   CHECK(double(p.value<double>(total)) == 0);
   CHECK(p.value<double>(slope)[1] == 1);
+  g.s.set_flags(joined, ct::dynamic::unwritten::ones);
+  CHECK(refused("set_flags: a tensor that is written by aliases must not have ones elsewhere", [&] { (void)g.s.compile({.outputs = {joined}}); }));
 }
 
 TEST_CASE("the unread part of a tensor has gradient zero", "[symbolic][views]") {

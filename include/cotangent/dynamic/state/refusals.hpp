@@ -70,6 +70,7 @@ COTANGENT_REFUSAL_OF(symbolic_output_place, allowed, "cotangent: exec: an output
 COTANGENT_REFUSAL_OF(symbolic_output_type, allowed, "cotangent: exec: an output must have the element type and the shape that the operation gives it")
 COTANGENT_REFUSAL_OF(symbolic_shape_unknown, allowed, "cotangent: symbolic: a shape must be set, or follow from the operation that writes the tensor")
 COTANGENT_REFUSAL_OF(symbolic_shape_of_alias, allowed, "cotangent: set_shape: the shape of an alias must not be changed, nor that of a tensor with aliases")
+COTANGENT_REFUSAL_OF(symbolic_flags_of_parts, allowed, "cotangent: set_flags: a tensor that is written by aliases must not have ones elsewhere, where it is zero; write ones by an alias, too")
 COTANGENT_REFUSAL_OF(symbolic_flags_of_alias, allowed, "cotangent: set_flags: an alias must not have flags of its own; set those of its tensor")
 COTANGENT_REFUSAL_OF(symbolic_edge, allowed, "cotangent: concat: an edge must join two different operations of one graph")
 COTANGENT_REFUSAL_OF(symbolic_no_edge, allowed, "cotangent: disjoin: there must be such an edge, made by concat or autogen")

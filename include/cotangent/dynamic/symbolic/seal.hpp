@@ -83,8 +83,10 @@ private:
     }
     std::vector<symbol> const tensors = graph_at(s_, region).tensors; // a copy: constants are added
     for (symbol const t : tensors)
-      if (unwritten const fill = look(s_, t).fill;
-          fill != unwritten::given && !look(s_, t).dead && !is_written(s_, t)) {
+      if (unwritten const fill = look(s_, t).fill; fill == unwritten::given || look(s_, t).dead) continue;
+      else if (is_written(s_, t)) {
+        if (fill == unwritten::ones && type(t).producer == none) refuse<refusals::symbolic_flags_of_parts>({t});
+      } else {
         if (is_unknown(s_, t)) continue; // unread: its readers were refused
         place(region, info_of<op::constant>(), {}, {t},
               {cotangent::detail::bits_of(type(t).type, fill == unwritten::ones ? 1 : 0)});

@@ -38,7 +38,7 @@ public:
     live_ = array<bool>(g.tensors.size() - first_symbol_);
     bool* const live = live_.data();
     symbol const first = first_symbol_;
-    auto const need = [&](symbol t) { // (of a view also what it is a view of)
+    auto const need = [&](symbol t) { // (of a view also its tensor)
       if (t == none) return;
       live[t - first] = true;
       if (symbol const base = tensors[t].base; base != none) live[base - first] = true;

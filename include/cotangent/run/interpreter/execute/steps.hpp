@@ -176,8 +176,7 @@ struct segment {
   static constexpr int most_entries = 1600;
   range steps, entries;
   std::int32_t moving = 0;  // entries that advance; they precede the others
-  std::int32_t block = 0;   // elements
-  std::int32_t blocks_of_row = 0; // 0: no entry has a step from row to row
+  std::int32_t block = 0, blocks_of_row = 0; // elements; blocks from one step of rows to the next, or 0
   bool fetches = false;     // prefetches the memory of the next block
   std::int64_t staging = 0; // in the scratch memory, for a partial block: one block per moving entry
 };
