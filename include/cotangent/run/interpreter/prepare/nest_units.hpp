@@ -51,7 +51,7 @@ public:
   element result_type(int u) const { return m.at(units[u].of).type; }
   element operand_type(int u, int k) const { return m.operand(m.at(units[u].of), k).type; }
   bool is_read_outside(int u) const { return read_outside[u]; }
-  bool of_row(int outer) const { return outers[outer].of_row; }
+  bool of_row(int which) const { return outers[which].of_row; }
   std::int64_t row_length() const { return m.code.lanes; }
   bool stands(int u, bool whole) const { return places[u].base >= 0 && (whole || is_roomy[u]); }
   tile_operand final_place(int u) const { return places[u]; }
