@@ -82,7 +82,7 @@ TEST_CASE("Pullbacks and linear maps are called any number of times, pullbacks a
   auto const [value, one] = ct::vjp(squares)(x);
   CHECK(near(value_of(g, one()), {2, 4}));
 }
-TEST_CASE("Derivatives go through views and writes, which batches refuse") {
+TEST_CASE("Derivatives go through views and writes; batches read views of captured values, and refuse others") {
   dynamic::graph g;
   auto const x = g.constant(numbers{1, 2, 3, 4});
   auto const read = [&](auto y) { return ct::sum(ct::square(g.view(y, {.offset = {1}, .shape = {2}}))); };
@@ -112,6 +112,25 @@ TEST_CASE("Derivatives go through views and writes, which batches refuse") {
   double const e2 = 2 * std::exp(-2.0), e3 = 3 * std::exp(-3.0), first = e2 + 2 * e3, second = 3 * e2 + 4 * e3;
   CHECK(near(value_of(g, ct::vmap(weighted)(m)), {2 * first, 3 * first, 2 * second, 3 * second}, 1e-12));
   CHECK(near(value_of(g, ct::jacobian(weighted)(captured)), {2 * e2, 2 * e3, 3 * e2, 3 * e3}, 1e-12));
+  // views of captured values in bodies: a batch copies the bodies
+  auto const repeated = [&](auto r) {
+    return ct::for_loop(2, [&](auto, auto a) { return a * r + ct::sum(g.view(x, {.offset = {1}, .shape = {2}})); }, r);
+  };
+  CHECK(near(value_of(g, ct::vmap(repeated)(x)), {1 + 5 + 5, 8 + 10 + 5, 27 + 15 + 5, 64 + 20 + 5}));
+  auto const chosen = [&](auto r) {
+    return ct::cond(r > 2.5, [&](auto a) { return a * ct::sum(g.view(x, {.offset = {1}, .shape = {2}}) * a); }, [](auto a) { return a; })(r);
+  };
+  CHECK(near(value_of(g, ct::vmap(chosen)(x)), {1, 2, 45, 80}));
+  CHECK(near(value_of(g, ct::grad([&](auto z) { return ct::sum(ct::vmap(chosen)(z)); })(x)), {1, 1, 30, 40}));
+  CHECK(refused("vmap, jacobian: the function must not read views of values that vary by row, nor write views", [&] {
+    (void)ct::vmap([&](auto r) {
+      return ct::for_loop(2, [&](auto, auto a) {
+        auto const t = g.tensor<double>("t", {4});
+        g.write(g.view(t, {.shape = {4}}), ct::exp(x));
+        return a * r + ct::sum(t);
+      }, r);
+    })(x);
+  }));
   CHECK(near(value_of(g, ct::map(piece, m)), {3, 7}));
 }
 template <class T, ct::extent...> using leaf = dynamic::expr<T>;

@@ -82,6 +82,7 @@ public:
     if (!copies_ || t == none) return t;
     symbol& y = plain_[t - low_];
     tensor_symbol const x = b_.tensor(t);
+    if (y == none && x.base != none) y = s_.copier.view_again(t, plain(x.base));
     if (y == none) y = x.depth > 0 ? extend::sequence_zero(b_, x.type, x.shape, x.depth).id : row_like(b_, x.type, x.shape);
     return y;
   }
@@ -187,7 +188,7 @@ private:
     if (n.result_count == 1 && rows_[id(n.first + n.operand_count) - low_] != none) return; // (given)
     b_.place = n.where;
     b_.flags = n.flags;
-    if (by_row && has_views(n)) return refuse<refusals::batched_views>(i, n.where);
+    if (has_views(n, by_row)) return refuse<refusals::batched_views>(i, n.where);
     if (by_row && control) return s_.control(s_, *this, i);
     array<symbol> batched(n.operand_count, none);
     bool any = false;
@@ -213,11 +214,12 @@ private:
     if (rule.given == none) return refuse(i, n.where);
     rows_[old - low_] = rule.given;
   }
-  /// True if the node writes a view, or reads one of values that vary by row, or memory that others write by views.
-  constexpr bool has_views(node const& n) {
+  /// True if the node writes a view, or, by row, reads one of values that vary, or memory that others write by views.
+  constexpr bool has_views(node const& n, bool by_row) {
     for (int k = 0; k < n.operand_count + n.result_count; ++k)
       if (symbol const t = id(n.first + k); t == none) continue;
-      else if (k < n.operand_count ? (b_.tensor(t).base != none && varies(t)) || is_in_pieces(t) : b_.tensor(t).base != none) return true;
+      else if (k >= n.operand_count ? b_.tensor(t).base != none : by_row && ((b_.tensor(t).base != none && varies(t)) || is_in_pieces(t)))
+        return true;
     return false;
   }
   /// True if `t` varies by row, and neither a node nor `set` gives it: views of it do.

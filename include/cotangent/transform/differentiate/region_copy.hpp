@@ -30,6 +30,9 @@ public:
   /// The copy of a symbol of the region that was copied last.
   constexpr symbol operator()(symbol old) { return copy_(old); }
 
+  /// The same view of `base`.
+  constexpr symbol view_again(symbol old, symbol base) { return copy_.declare(old, base, b_.region); }
+
   /// A node with all that stands inside, from these operands, with the flags of the builder. Its results.
   constexpr array<symbol> again(node n, array<symbol> const& x) {
     array<symbol> results;
