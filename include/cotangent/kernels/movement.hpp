@@ -143,8 +143,11 @@ template <class T> void copy(copy_axes const& axes, T const* from, T* to) {
   if constexpr (w > 1 && std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
     if (b.to == 1 && b.from == 1 && b.extent == w)
       return detail::for_planes(axes.axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
-        for (std::int64_t i = 0; i < a.extent; ++i)
-          simd::store(to_plane + i * a.to, simd::load<simd::pack<T, w>>(from_plane + i * a.from));
+        auto line = simd::load<simd::pack<T, w>>(from_plane);
+        for (std::int64_t i = 0; i < a.extent; ++i, to_plane += a.to) {
+          if (a.from != 0) line = simd::load<simd::pack<T, w>>(from_plane + i * a.from); // (else it is repeated)
+          simd::store(to_plane, line);
+        }
       });
   if (b.to == 1 && b.from == 1 && b.extent < 64) // short rows: a call for each plane would cost as much as its copy
     return detail::for_planes(axes.axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
