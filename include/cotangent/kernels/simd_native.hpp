@@ -18,6 +18,35 @@
 
 // The only header that names instructions. Everything here has a general form elsewhere, for other targets.
 
+#if COTANGENT_ABI_BYTES == 64
+namespace cotangent::math {
+inline namespace COTANGENT_ABI {
+
+// Masked: g++ 12 warns that the unmasked forms are uninitialized (its bug 105593).
+#  define COTANGENT_POWER_OF_TWO(Lane, Register, Prefix, Suffix)                                             \
+    template <>                                                                                              \
+    struct native_power_of_two<vector<Lane, static_cast<int>(sizeof(Register) / sizeof(Lane))>> {            \
+      static constexpr bool exists = true;                                                                   \
+      using V = vector<Lane, static_cast<int>(sizeof(Register) / sizeof(Lane))>;                             \
+      static constexpr auto every_lane =                                                                     \
+          static_cast<std::conditional_t<lanes<V> == 16, std::uint16_t, std::uint8_t>>(-1);                  \
+      COTANGENT_INLINE static V times(V const& x, V const& n) {                                              \
+        auto const a = reinterpret_cast<Register>(x);                                                        \
+        return reinterpret_cast<V>(Prefix##_mask_scalef_##Suffix(a, every_lane, a, reinterpret_cast<Register>(n))); \
+      }                                                                                                      \
+    }
+COTANGENT_POWER_OF_TWO(double, __m512d, _mm512, pd);
+COTANGENT_POWER_OF_TWO(float, __m512, _mm512, ps);
+COTANGENT_POWER_OF_TWO(double, __m256d, _mm256, pd);
+COTANGENT_POWER_OF_TWO(float, __m256, _mm256, ps);
+COTANGENT_POWER_OF_TWO(double, __m128d, _mm, pd);
+COTANGENT_POWER_OF_TWO(float, __m128, _mm, ps);
+#  undef COTANGENT_POWER_OF_TWO
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::math
+#endif
+
 // g++ has no builtin for fma, sqrt and rounding of its vectors; clang has, and needs none of this.
 #if defined(__SSE2__) && !defined(__clang__)
 

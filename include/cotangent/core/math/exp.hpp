@@ -42,29 +42,33 @@ struct no_factor {};
 // factor 2^n e^r for a reduced r, where `sum` is n and the magic number. A factor costs half the rounding error of a product.
 template <class Factor, class V>
 COTANGENT_FORMULA constexpr V exp_of_reduced(Factor const& factor, V const& sum, V const& r) {
-  constexpr bool f = single<V>;
-  // 2^(n - 1) if it is normal; the rest of the scaling, 1 otherwise, comes last and rounds once.
-  V const normal = at_least(sum, constant<V>(exp_magic<V> - (f ? 120 : 1000)));
-  V const scale = shift_bits_left<mantissa_bits<V>>(normal);
-  auto const missing = (bit_cast<bits_t<V>>(sum) - bit_cast<bits_t<V>>(normal)) << mantissa_bits<V>;
-  V const rest = bit_cast<V>(missing + bit_cast<lane_t<bits_t<V>>>(lane_t<V>{1}));
+  constexpr bool f = single<V>, native = native_power_of_two<V>::exists;
+  constexpr double c = native ? 1 : 2; // times e^r: doubled coefficients, with the same roundings
   V const r2 = r * r;
-  V even{}, odd{}; // 2 e^r = 2 + r (2 + r (1 + ...)), the doubled coefficients
+  V even{}, odd{}; // c e^r = c + r (c + r (c / 2 + ...))
   if constexpr (f) {
-    even = horner(r2, 2 * 0x1.122fc0p-7, 2 * 0x1.5554a4p-3);
-    odd = horner(r2, 2 * 0x1.6b6e06p-10, 2 * 0x1.555688p-5);
+    even = horner(r2, c * 0x1.122fc0p-7, c * 0x1.5554a4p-3);
+    odd = horner(r2, c * 0x1.6b6e06p-10, c * 0x1.555688p-5);
   } else {
-    even = horner(r2, 2 * 0x1.ad1f488253352p-26, 2 * 0x1.71df56106fea6p-19, 2 * 0x1.a01a011baa52ap-13,
-                  2 * 0x1.1111111128a11p-7, 2 * 0x1.5555555555501p-3);
-    odd = horner(r2, 2 * 0x1.289fb08b18e02p-22, 2 * 0x1.a019ab0acc52cp-16, 2 * 0x1.6c16c17ccced9p-10,
-                 2 * 0x1.55555555531ecp-5);
+    even = horner(r2, c * 0x1.ad1f488253352p-26, c * 0x1.71df56106fea6p-19, c * 0x1.a01a011baa52ap-13,
+                  c * 0x1.1111111128a11p-7, c * 0x1.5555555555501p-3);
+    odd = horner(r2, c * 0x1.289fb08b18e02p-22, c * 0x1.a019ab0acc52cp-16, c * 0x1.6c16c17ccced9p-10,
+                 c * 0x1.55555555531ecp-5);
   }
   V const cubic = fma(odd, r, even);
-  V const slope = fma(fma(cubic, r, constant<V>(1)), r, constant<V>(2));
+  V const slope = fma(fma(cubic, r, constant<V>(c / 2)), r, constant<V>(c));
   V p{};
-  if constexpr (std::is_same_v<Factor, no_factor>) p = fma(slope, r, constant<V>(2));
-  else p = fma(mul(factor, slope), r, factor + factor);
-  return mul<V>(p * scale, rest);
+  if constexpr (std::is_same_v<Factor, no_factor>) p = fma(slope, r, constant<V>(c));
+  else p = fma(mul(factor, slope), r, native ? factor : V(factor + factor));
+  if constexpr (native) return native_power_of_two<V>::times(p, rounded(sum - constant<V>(exp_magic<V>)));
+  else {
+    // 2^(n - 1) if it is normal; the rest of the scaling, 1 otherwise, comes last and rounds once.
+    V const normal = at_least(sum, constant<V>(exp_magic<V> - (f ? 120 : 1000)));
+    V const scale = shift_bits_left<mantissa_bits<V>>(normal);
+    auto const missing = (bit_cast<bits_t<V>>(sum) - bit_cast<bits_t<V>>(normal)) << mantissa_bits<V>;
+    V const rest = bit_cast<V>(missing + bit_cast<lane_t<bits_t<V>>>(lane_t<V>{1}));
+    return mul<V>(p * scale, rest);
+  }
 }
 
 // factor e^(high + low...), with at most one `low` of about an ulp of high.

@@ -69,53 +69,89 @@ COTANGENT_FORMULA constexpr V atan2(V const& y, V const& x) {
   if constexpr (is_wide<V>) return join<V>(math::atan2(split(y).low, split(x).low), math::atan2(split(y).high, split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && (is_nan(x) || is_nan(y))) return is_nan(y) ? y : x;
-  V const one = constant<V>(1), zero{}, top = broadcast<V>(largest<V>);
+  V const one = constant<V>(1), zero{}, limit = constant<V>(single<V> ? 0x1p100 : 0x1p1000);
   V a = abs(y), b = abs(x);
-  // Infinity is to a finite number as 1 to 0; two infinities are equal; NaN stays.
-  auto const nothing = [](V const& v) __attribute__((always_inline)) {
-    if constexpr (!is_vector<V>)
-      if (std::is_constant_evaluated()) return V{};
-    return V(v - v);
-  };
-  auto const a_infinite = a > top, b_infinite = b > top;
-  V const a_left = select(a_infinite, one, select(b_infinite, nothing(a), a));
-  b = select(b_infinite, one, select(a_infinite, nothing(b), b));
-  a = a_left;
-  V const scale = select(logical_or<mask_t<V>>(a > constant<V>(single<V> ? 0x1p100 : 0x1p1000), b > constant<V>(single<V> ? 0x1p100 : 0x1p1000)),
-                         constant<V>(0.25), one);
-  a = a * scale, b = b * scale;
-  auto const none = logical_and<mask_t<V>>(a == zero, b >= zero); // not where b is NaN
-  V const angle = select(none, zero, angle_of_ratio(a, V(select(none, one, b))));
+  auto const ordinary = logical_and<mask_t<V>>(at_least(a, b) > zero, logical_and<mask_t<V>>(a <= limit, b <= limit));
+  if (!all(ordinary)) [[unlikely]] {
+    // Infinity is to a finite number as 1 to 0; two infinities are equal; NaN stays; two zeros are taken as 0 and 1.
+    auto const nothing = [](V const& v) __attribute__((always_inline)) {
+      if constexpr (!is_vector<V>)
+        if (std::is_constant_evaluated()) return V{};
+      return V(v - v);
+    };
+    V const top = broadcast<V>(largest<V>);
+    auto const a_infinite = a > top, b_infinite = b > top, large = logical_or<mask_t<V>>(a > limit, b > limit);
+    auto const none = logical_and<mask_t<V>>(a == zero, b == zero);
+    V const scale = select(large, constant<V>(0.25), one);
+    V const above = select(a_infinite, one, select(b_infinite, nothing(a), V(a * scale)));
+    b = select(logical_or<mask_t<V>>(b_infinite, none), one, select(a_infinite, nothing(b), V(b * scale)));
+    a = above;
+  }
+  V const angle = angle_of_ratio(a, b);
   V const turned = constant<V>(pi_high<V>) - (angle - constant<V>(pi_low<V>));
   auto const left = copysign(one, x) < zero;
   return copysign(select(left, turned, angle), y);
 }
 
+namespace detail {
+
+// Of a = |sine|: asin(a) = sine + rest up to 1/2, pi/2 - 2 (sine + rest) above, where `sine` is that of half of the angle left.
+template <class V>
+struct reduced_sine {
+  V sine, rest;
+  mask_t<V> halved;
+};
+template <class V>
+COTANGENT_FORMULA constexpr reduced_sine<V> reduce_sine(V const& a) {
+  V const half = constant<V>(0.5);
+  auto const halved = a > half;
+  V const z = select(halved, fma(a, -half, half), V(a * a)), s = select(halved, math::sqrt(z), a);
+  V p{};
+  if constexpr (single<V>)
+    p = horner(z, 0x1.59861ep-5, 0x1.8c0cc8p-6, 0x1.7480dcp-5, 0x1.3301ccp-4, 0x1.5555c8p-3);
+  else {
+    V const z2 = z * z;
+    V const even = horner(z2, -0x1.0a5aaeef92718p-6, 0x1.ab561a078d531p-8, 0x1.c6fbb868c8e80p-7, 0x1.6e89f29a0b3c1p-6,
+                          0x1.6db6db4247f76p-5, 0x1.555555555538ep-3);
+    V const odd = horner(z2, 0x1.059cb94a0a1e1p-5, 0x1.40495ef01b8f7p-6, 0x1.8ed0b1426d127p-7, 0x1.1c6bfb504880dp-6,
+                         0x1.f1c72c49f142ep-6, 0x1.333333336ecacp-4);
+    p = fma(odd, z, even);
+  }
+  return {s, mul(V(s * z), p), halved};
+}
+
+} // namespace detail
+
 /// The angle in [-pi/2, pi/2] that has this sine.
 ///
-/// Value: within 4 ulp; NaN for |x| > 1.
+/// Value: within 2 ulp; NaN for |x| > 1.
 template <class V>
 COTANGENT_FORMULA constexpr V asin(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::asin(split(x).low), math::asin(split(x).high));
-  V const one = constant<V>(1), a = abs(x);
+  V const a = abs(x);
   if constexpr (!is_vector<V>)
-    if (std::is_constant_evaluated() && !(a <= one)) return is_nan(x) ? x : nan<V>;
-  return copysign(angle_of_ratio(a, math::sqrt(V((one - a) * (one + a)))), x);
+    if (std::is_constant_evaluated() && !(a <= 1)) return is_nan(x) ? x : nan<V>;
+  auto const [s, rest, halved] = reduce_sine(a);
+  V const twice = (s + s) + ((rest + rest) - constant<V>(pi_low<V> / 2));
+  return copysign(select(halved, V(constant<V>(pi_high<V> / 2) - twice), V(s + rest)), x);
 }
 
 /// The angle in [0, pi] that has this cosine.
 ///
-/// Value: within 4 ulp; NaN for |x| > 1.
+/// Value: within 2 ulp; NaN for |x| > 1.
 template <class V>
 COTANGENT_FORMULA constexpr V acos(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::acos(split(x).low), math::acos(split(x).high));
-  V const one = constant<V>(1);
+  V const a = abs(x);
   if constexpr (!is_vector<V>)
-    if (std::is_constant_evaluated() && !(abs(x) <= one)) return is_nan(x) ? x : nan<V>;
-  V const half = angle_of_ratio(math::sqrt(V(one - x)), math::sqrt(V(one + x)));
-  return half + half;
+    if (std::is_constant_evaluated() && !(a <= 1)) return is_nan(x) ? x : nan<V>;
+  auto const [s, rest, halved] = reduce_sine(a);
+  V const near = constant<V>(pi_high<V> / 2) - (copysign(s, x) + (copysign(rest, x) - constant<V>(pi_low<V> / 2)));
+  V const high = s + s, low = rest + rest;
+  V const far = select(x < V{}, V(constant<V>(pi_high<V>) - (high + (low - constant<V>(pi_low<V>)))), V(high + low));
+  return select(halved, far, near);
 }
 
 } // namespace COTANGENT_ABI

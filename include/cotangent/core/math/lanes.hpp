@@ -168,6 +168,12 @@ struct native_convert {
   static constexpr bool exists = false;
 };
 
+/// Native products with powers of two, `times(x, n)` = x 2^n, rounded once, like `native`.
+template <class V>
+struct native_power_of_two {
+  static constexpr bool exists = false;
+};
+
 /// Native tests of masks, by their size in bytes.
 template <std::size_t Bytes>
 struct native_any {

@@ -71,19 +71,42 @@ COTANGENT_FORMULA constexpr twofold<V> log_twofold(V const& x, V const& offset) 
   return ordered_sum(sum.high, low);
 }
 
-// x|^y for positive finite |x|.
+// x^y for floats, in double, to about 2^-31: its rounding to float is then almost always the nearest one. x is positive
+// and finite, and 2^k m with m in [sqrt(1/2), sqrt(2)).
+template <class W>
+COTANGENT_FORMULA constexpr W power_of_float(W const& x, W const& y) {
+  auto const [k, m, exponent] = split_exponent(x, constant<W>(log_format<W>::exponent_offset));
+  W const f = m - constant<W>(1), f2 = f * f;
+  W const even = horner(f2, 0x1.0f62653b1ffe1p-3, 0x1.0acdf64b6e1dcp-3, 0x1.481fac67cdc61p-3, 0x1.a61b7dd43360ep-3,
+                        0x1.2776b6cce9e83p-2, 0x1.ec709de33cb12p-2, 0x1.71547652b58f7p+0);
+  W const odd = horner(f2, -0x1.1da6c8a50bffdp-4, -0x1.13b87fb24fdcbp-3, -0x1.23d6553b2354ep-3, -0x1.7188d286178a3p-3,
+                       -0x1.ec6f2e07fb2dep-3, -0x1.71547888295ebp-2, -0x1.71547651b7161p-1);
+  W const logarithm = fma(fma(odd, f, even), f, k); // to base 2, relative to it: 2^-38
+  // Beyond these limits a float is zero or infinite.
+  W const z = at_least(at_most(W(logarithm * y), constant<W>(150)), constant<W>(-200));
+  W const sum = rounded(z + constant<W>(0x1.8p52));
+  W const r = z - rounded(sum - constant<W>(0x1.8p52)), r2 = r * r;
+  W const upper = horner(r2, 0x1.c04555d127429p-17, 0x1.5dc053af88f8bp-10, 0x1.c6b0551b173b0p-5, 0x1.62e4300b9e704p-1);
+  W const lower = horner(r2, 0x1.443f95dd95260p-13, 0x1.3b2a1bf5ae4e6p-7, 0x1.ebfbe045708dcp-3);
+  W const power = fma(fma(lower, r, upper), r, constant<W>(1)); // 2^r
+  return bit_cast<W>(bit_cast<bits_t<W>>(power) + (bit_cast<bits_t<W>>(sum) << mantissa_bits<W>));
+}
+
+// |x|^y for positive finite |x|.
 template <class V>
 COTANGENT_FORMULA constexpr V power_of_magnitude(V const& x, V const& y) {
   // A larger exponent gives 0, 1 or infinity already.
   V const limited = at_least(at_most(y, constant<V>(0x1p70)), constant<V>(-0x1p70));
   if constexpr (single<V>) {
     using wide = with_lane<V, double>;
-    wide const z = math::log(convert<wide>(x)) * convert<wide>(limited);
-    wide const bounded = at_least(at_most(z, constant<wide>(100)), constant<wide>(-200));
-    wide const power = exp_of_sum(bounded);
-    if constexpr (!is_vector<V>)
-      if (std::is_constant_evaluated() && power >= 0x1.ffffffp127) return infinity<V>;
-    return convert<V>(power);
+    if constexpr (is_wide<wide> && lanes<V> > 1)
+      return join<V>(power_of_magnitude(split(x).low, split(y).low), power_of_magnitude(split(x).high, split(y).high));
+    else {
+      wide const power = power_of_float(convert<wide>(x), convert<wide>(limited));
+      if constexpr (!is_vector<V>)
+        if (std::is_constant_evaluated() && power >= 0x1.ffffffp127) return infinity<V>;
+      return convert<V>(power);
+    }
   } else {
     auto const subnormal = x < constant<V>(0x1p-1022);
     V const normal = select(subnormal, x * constant<V>(0x1p52), x);
@@ -128,8 +151,7 @@ COTANGENT_FORMULA constexpr V power_outside(V const& x, V const& y, V const& pow
 template <class V>
 COTANGENT_FORMULA constexpr V pow(V const& x, V const& y) {
   using namespace detail;
-  constexpr bool wide = is_wide<V> || is_wide<with_lane<V, double>>; // floats are computed in double
-  if constexpr (wide && lanes<V> > 1)
+  if constexpr (is_wide<V>)
     return join<V>(math::pow(split(x).low, split(y).low), math::pow(split(x).high, split(y).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(y)) return x == 1 ? x : y;

@@ -137,7 +137,10 @@ struct nest_memory {
     std::int64_t unit = granule / common_divisor(granule, c.lanes);
     if (interleaves && unit < n.block) unit = n.block;
     c.tile_rows = tile / c.lanes / unit * unit;
-    if (c.tile_rows == 0 && ordered && (n.rows_in_lanes || c.lanes <= sum_order::short_rows * n.width)) c.tile_rows = unit;
+    // Work on row values costs a call a tile, so that a larger tile of whole rows is worth more than the L1 cache.
+    bool const fits = interleaves && unit * c.lanes <= 2048 && unit * c.lanes * computed * largest <= tile_bytes;
+    bool const needed = ordered && (n.rows_in_lanes || c.lanes <= sum_order::short_rows * n.width);
+    if (c.tile_rows == 0 && (fits || needed)) c.tile_rows = unit;
     if (c.tile_rows > c.rows) c.tile_rows = (c.rows + unit - 1) / unit * unit;
     if (c.tile_rows > 1 && c.rows > 1) {
       c.tile_lanes = c.lanes;
