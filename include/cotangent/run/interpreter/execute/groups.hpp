@@ -56,6 +56,7 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
   char* memory[segment::most_entries];
   for (int k = 0; k < s.entries.count; ++k)
     memory[k] = c.at(e[k].at, start);
+  std::int64_t const* const distances = p.distances.data() + s.distances;
   std::int64_t left = count;
   std::int32_t of_row = s.blocks_of_row; // that are left
   for (; left >= s.block; left -= s.block) {
@@ -63,10 +64,10 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
     for (int k = 0; k < s.moving && s.fetches; ++k)
       if (e[k].at.base != 0) fetch_ahead(memory[k] + s.block * e[k].bytes, s.block * e[k].bytes);
     run_block(p, s, memory);
-    for (int k = 0; k < s.moving; ++k) memory[k] += e[k].step;
-    if (s.blocks_of_row == 0 || --of_row > 0) continue;
-    for (int k = 0; k < s.moving; ++k) memory[k] += e[k].row_step;
-    of_row = s.blocks_of_row;
+    bool const ends_row = s.blocks_of_row != 0 && --of_row == 0;
+    if (ends_row) of_row = s.blocks_of_row;
+    std::int64_t const* const d = ends_row ? distances + s.moving : distances;
+    for (int k = 0; k < s.moving; ++k) memory[k] += d[k];
   }
   if (left == 0) return;
   if (count > s.block && s.moving <= 16 && !is_in_place(e, memory, s.moving)) {

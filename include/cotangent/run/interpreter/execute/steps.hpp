@@ -178,6 +178,7 @@ struct segment {
   std::int32_t moving = 0;  // entries that advance; they precede the others
   std::int32_t block = 0, blocks_of_row = 0; // elements; blocks from one step of rows to the next, or 0
   bool fetches = false;     // prefetches the memory of the next block
+  std::int32_t distances = 0; // the first of program_data::distances: of the moving entries, to the next block; then those at the end of a row
   std::int64_t staging = 0; // in the scratch memory, for a partial block: one block per moving entry
 };
 
@@ -350,6 +351,7 @@ struct program_data {
   array<tile_work> work;
   array<kernels::threaded_step> threaded;
   array<segment_entry> entries;
+  array<std::int64_t> distances;
   array<segment> segments;
   array<tile_group> groups;
   array<kernels::short_step> shorts;

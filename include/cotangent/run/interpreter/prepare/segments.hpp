@@ -74,6 +74,10 @@ public:
     s.moving = moving_.size();
     for (segment_entry const& e : moving_)
       if (e.row_step != 0) s.blocks_of_row = static_cast<std::int32_t>(t_.row_length() / s.block);
+    s.distances = t_.program.distances.size();
+    for (segment_entry const& e : moving_) t_.program.distances.push(e.step);
+    for (segment_entry const& e : moving_)
+      if (s.blocks_of_row > 0) t_.program.distances.push(e.step + e.row_step);
     s.fetches = s.steps.count > 8 && bytes_moved() > cache_bytes;
     for (segment_entry const& e : moving_) t_.program.entries.push(e);
     for (segment_entry const& e : still_) t_.program.entries.push(e);
