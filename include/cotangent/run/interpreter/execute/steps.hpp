@@ -170,15 +170,13 @@ struct segment_entry {
   bool reads = false, writes = false;
 };
 
-/// Consecutive cheap units, executed block by block: values of a block stay in registers and in a few lines
-/// of memory.
+/// Consecutive cheap units, executed block by block: values of a block stay in registers and in a few lines of memory.
 struct segment {
   static constexpr int most_entries = 1600;
   range steps, entries;
-  std::int32_t moving = 0;  // entries that advance; they precede the others
+  std::int32_t moving = 0, distances = 0; // entries that advance, which precede the others; the first of their distances
   std::int32_t block = 0, blocks_of_row = 0; // elements; blocks from one step of rows to the next, or 0
   bool fetches = false;     // prefetches the memory of the next block
-  std::int32_t distances = 0; // the first of program_data::distances: of the moving entries, to the next block; then those at the end of a row
   std::int64_t staging = 0; // in the scratch memory, for a partial block: one block per moving entry
 };
 
@@ -351,7 +349,7 @@ struct program_data {
   array<tile_work> work;
   array<kernels::threaded_step> threaded;
   array<segment_entry> entries;
-  array<std::int64_t> distances;
+  array<std::int64_t> distances; // by segment: to the next block, of each moving entry; then those at the end of a row
   array<segment> segments;
   array<tile_group> groups;
   array<kernels::short_step> shorts;
