@@ -7,6 +7,7 @@
 #include <cotangent/trace/program/quick_binding.hpp>
 
 #include <cstdint>
+#include <utility>
 
 using namespace cotangent;
 
@@ -29,7 +30,7 @@ struct call {
 };
 constexpr call c{};
 constexpr int axes = 6, extents = 6;
-constexpr detail::binding_table<axes, extents> table{c.leaves, call::leaf_count, c.wanted};
+constexpr detail::binding_table<axes, extents> of_call{c.leaves, call::leaf_count, c.wanted};
 
 struct square_call {
   shape leaves[1]{};
@@ -50,7 +51,7 @@ constexpr detail::binding_table<1, 1> too_long{l.leaves, 1, l.wanted};
 } // namespace
 
 TEST_CASE("quick binding of sizes succeeds exactly when slow binding does, with the same numbers") {
-  static_assert(table.formulas && table.quick);
+  static_assert(of_call.formulas && of_call.quick);
   reference::dice d(5);
   int good = 0, bad = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -61,13 +62,25 @@ TEST_CASE("quick binding of sizes succeeds exactly when slow binding does, with 
     for (int i = 0; i < 7; ++i) of_leaves[at[i]] = right[i];
     if (d.below(2) == 0) of_leaves[at[d.below(7)]] += d.below(3) - 1;
     std::int64_t slow[extents]{}, quick[extents]{};
-    bool const binds = table.bind(c.leaves, c.wanted, of_leaves, slow).kind == detail::size_conflict::nothing;
-    REQUIRE(detail::quick_binding<table>::bind(of_leaves, quick) == binds);
+    bool const binds = of_call.bind(c.leaves, c.wanted, of_leaves, slow).kind == detail::size_conflict::nothing;
+    REQUIRE(detail::quick_binding<of_call>::bind(of_leaves, quick) == binds);
     (binds ? good : bad) += 1;
     for (int i = 0; binds && i < extents; ++i) REQUIRE(slow[i] == quick[i]);
   }
   CHECK(good > 5000);
   CHECK(bad > 5000);
+}
+
+TEST_CASE("a formula that is negative or does not fit 64 bits agrees with no size") {
+  for (auto const& [n, m] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {0, 0}, {std::int64_t{1} << 40, std::int64_t{1} << 30}})
+    for (std::int64_t size = 0; size < 4; ++size) {
+      std::int64_t of_leaves[call::leaf_count * max_rank]{}, sizes[extents]{};
+      std::int64_t const right[]{n, m, m, n == 0 ? size : n - 1, 7, n == 0 ? 0 : size, m};
+      int const at[]{0, 1, max_rank, max_rank + 1, 2 * max_rank, 3 * max_rank, 4 * max_rank};
+      for (int i = 0; i < 7; ++i) of_leaves[at[i]] = right[i];
+      CHECK(of_call.bind(c.leaves, c.wanted, of_leaves, sizes).kind == detail::size_conflict::not_a_size);
+      CHECK(!detail::quick_binding<of_call>::bind(of_leaves, sizes));
+    }
 }
 
 TEST_CASE("quick binding refuses a size that does not fit 64 bits") {

@@ -92,6 +92,26 @@ TEST_CASE("numbers as axes, sizes and counts make the nodes that template argume
       x, v, i);
 }
 
+TEST_CASE("the largest and smallest numbers are handled or refused", "[dynamic_layout]") {
+  constexpr std::int64_t most = INT64_MAX, least = INT64_MIN;
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {2, 3});
+  CHECK(refuses<ct::error>([&] { ct::pad(x, {most, most, 0, 0}); }, "fewer than 2^60"));
+  CHECK(refuses<ct::error>([&] { ct::pad(x, {0, 0, most, most - 2}); }, "fewer than 2^60"));
+  CHECK(refuses<ct::error>([&] { ct::repeat(x, least, 1); }, "at least 0"));
+  CHECK(refuses<ct::error>([&] { ct::tile(x, {least, std::int64_t{1}}); }, "at least 0"));
+  auto const all = ct::tril(x, most), none = ct::triu(x, most), nothing = ct::tril(x, least), everything = ct::triu(x, least);
+  auto p = g.compile({all, none, nothing, everything});
+  p.bind(x, numbers{1, 2, 3, 4, 5, 6});
+  p.run();
+  for (int k = 0; k < 6; ++k) {
+    CHECK(p.value(all)(k / 3, k % 3) == k + 1);
+    CHECK(p.value(everything)(k / 3, k % 3) == k + 1);
+    CHECK(p.value(none)(k / 3, k % 3) == 0);
+    CHECK(p.value(nothing)(k / 3, k % 3) == 0);
+  }
+}
+
 TEST_CASE("they run in eager mode, each with its own numbers", "[dynamic_layout]") {
   ct::dynamic::eager e;
   numbers elements;

@@ -90,6 +90,7 @@ static_assert(bound(shape_of<"2*n", "n">, 8, 4).failed == axis_fit::nothing);
 static_assert(bound(shape_of<"2*n", "n">, 9, 4).failed == axis_fit::formula &&
               bound(shape_of<"2*n", "n">, 9, 4).wanted == 8);
 static_assert(bound(shape_of<"2*n", "m">, 9, 4).failed == axis_fit::nothing); // n is not known
+static_assert(bound(shape_of<"n-3", "n">, 0, 2).failed == axis_fit::formula && bound(shape_of<"n-3", "n">, 5, 2).wanted < 0); // -1 is no size
 static_assert(names_in(shape_of<"m*n", 3, "k">).count == 3 &&
               names_in(shape_of<"m*n", 3, "k">).find("k") == 2);
 

@@ -135,7 +135,10 @@ constexpr message misfit(axis_fit const& f, shape const& extents, std::int64_t c
   message text("cotangent: ");
   text.put(subject).put(": the size ").put(sizes[f.axis]).put(" of axis ").put(f.axis).put(" must equal ");
   if (f.failed == axis_fit::number) text.put("the extent ").put(f.wanted);
-  else text.put("the extent ").put(extents.extents[f.axis]).put(", which is ").put(f.wanted);
+  else {
+    text.put("the extent ").put(extents.extents[f.axis]).put(", which is ");
+    f.wanted < 0 ? text.put("negative or too large") : text.put(f.wanted);
+  }
   if (f.failed == axis_fit::too_many_names) text = message("cotangent: too many different names");
   return text.put("; the extents are ").put(extents);
 }

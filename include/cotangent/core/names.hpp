@@ -64,7 +64,7 @@ struct axis_fit {
   failure failed = nothing;
   int axis = 0;
   std::int64_t wanted =
-      0; // the size that the axis must have: its number, or the value that its name or formula is bound to
+      0; // the size that the axis must have: its number, or the value that its name or formula is bound to, negative if that is no size
 };
 
 /// Binds the names of `s` to the sizes of its axes, and compares. A formula is compared once all its names
@@ -84,7 +84,7 @@ constexpr axis_fit bind_axes(bindings& known, shape const& s, std::int64_t const
   for (int i = 0; i < s.rank; ++i) {
     extent const& e = s.extents[i];
     if (e.is_number() || is_name(e)) continue;
-    if (std::int64_t const wanted = evaluate(e, known); wanted >= 0 && wanted != sizes[i])
+    if (std::int64_t const wanted = evaluate(e, known); wanted != extent::malformed && wanted != sizes[i])
       return {axis_fit::formula, i, wanted};
   }
   return {};

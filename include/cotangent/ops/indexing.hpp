@@ -37,17 +37,7 @@ struct label : extend::primitive<operation_kind::identity, 1> {
 } // namespace op
 
 namespace detail {
-/// Indices [rows, ...] into tables of `count` entries that lie one behind the other. As in a gather of one table,
-/// indices out of range are clamped; the run reports those of an argument.
-constexpr term into_tables(term indices, dimension count) {
-  builder& b = *indices.b;
-  term const known = extend::convert(detail::push(info_of<op::label>(), {indices}, {count}), element::int64);
-  std::int32_t const shape = known.shape_id();
-  term const size = extend::count_of(extend::iota(b, element::int64, count), 1u, shape), last = size - 1;
-  term const inside = extend::select(known < 0, known * 0, extend::select(known > last, last, known));
-  term const table = extend::iota(b, element::int64, known.dims().size[0]);
-  return inside + op::sum::repeat(table, shape, (1u << known.rank()) - 2) * size;
-}
+constexpr term into_tables(term indices, dimension count);
 } // namespace detail
 
 namespace op {
@@ -189,6 +179,19 @@ constexpr void gather::adjoint(adjoint_rule& r) {
 } // namespace op
 
 namespace detail {
+/// Indices [rows, ...] into tables of `count` entries that lie one behind the other. As in a gather of one table, indices out of
+/// range are clamped, and the run reports them: a gather of a table of one entry takes entry 1 for them.
+constexpr term into_tables(term indices, dimension count) {
+  builder& b = *indices.b;
+  term const known = extend::convert(indices, element::int64);
+  std::int32_t const shape = known.shape_id();
+  term const size = extend::count_of(extend::iota(b, element::int64, count), 1u, shape), last = size - 1;
+  term const inside = extend::select(known < 0, known * 0, extend::select(known > last, last, known));
+  term const one = extend::iota(b, element::int64, 1);
+  term const report = detail::push(info_of<op::gather>(), {one, extend::convert(extend::apply<op::not_equal>(inside, known), element::int64)}); // 0
+  term const table = extend::iota(b, element::int64, known.dims().size[0]);
+  return inside + report + op::sum::repeat(table, shape, (1u << known.rank()) - 2) * size;
+}
 using indexing_operations = operations<op::gather, op::scatter_add, op::update_rows, op::label>;
 /// The pairs of update_rows that are set, by bits.
 constexpr std::uint64_t rows_set(graph_view const& g, node const& n) {

@@ -213,7 +213,7 @@ constexpr term between_zeros(term x, std::int64_t const* sides) {
   for (int k = 0; k < d.rank; ++k) {
     if (d.size[k] < 0) return {};
     window[2 * k] = sides[2 * k], window[2 * k + 1] = 1;
-    d.size[k] += sides[2 * k] + sides[2 * k + 1];
+    d.size[k] = detail::capped_sum(detail::capped_sum(d.size[k], sides[2 * k]), sides[2 * k + 1]);
   }
   return op::pad::of(x, window, x.b->shape(d));
 }

@@ -60,10 +60,8 @@ constexpr dimension number_of(auto x, int axis) {
 constexpr term rolled(auto x, int axis, std::int64_t by) {
   dimension const n = x.dims().size[axis];
   if (n == 0 || by == 0 || (n > 0 && by % n == 0)) return x;
-  if (n > 0) {
-    std::int64_t const turn = (by % n + n) % n;
+  if (std::int64_t const turn = n > 0 ? (by % n + n) % n : 0; n > 0)
     return joined_along(axis, extend::slice(x, axis, n - turn, turn), extend::slice(x, axis, 0, n - turn));
-  }
   // of a named extent: rows of the axis, gathered by (i - by) modulo n
   auto const i = extend::iota(*x.b, element::float64, n);
   auto const size = extend::count_of(i, 1, i.shape_id()), from = i - static_cast<double>(by);
@@ -86,7 +84,7 @@ struct reverse_fn {
 /// `times` copies along a new axis at `at`, which is merged with its neighbor `axis`.
 constexpr term repeated(auto x, int axis, int at, std::int64_t times) {
   dimensions const from = x.dims();
-  if (times < 0) return x.b->template refuse<refusals::repeat_times>(0, -times, x.b->place), x;
+  if (times < 0) return x.b->template refuse<refusals::repeat_times>(0, times < -INT64_MAX ? INT64_MAX : -times, x.b->place), x;
   if (from.rank == max_rank) return x.b->template refuse<refusals::rank_too_large>(from.rank + 1, max_rank, x.b->place), x;
   dimensions many = join_kind<true>::widened(from, at);
   term const one = op::reshape::of(x, x.b->shape(many));
@@ -132,7 +130,8 @@ template <bool Lower> struct triangle_kind {
     int const rank = x.rank();
     if (rank < 2) return x.b->template refuse<refusals::matrix_rank>(2, rank, x.b->place), x;
     term const apart = diagonal_numbers(*x.b, x.dims().size[rank - 2], x.dims().size[rank - 1]);
-    term const bound = extend::constant_like(apart, static_cast<double>(number[0]));
+    constexpr std::int64_t most = std::int64_t{1} << 60; // no tensor is larger
+    term const bound = extend::constant_like(apart, static_cast<double>(number[0] < -most ? -most : number[0] > most ? most : number[0]));
     return extend::select(Lower ? apart <= bound : apart >= bound, x, extend::constant_like(x, 0));
   }
 };

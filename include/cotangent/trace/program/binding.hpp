@@ -88,8 +88,10 @@ template <int Axes, int Extents> struct binding_table {
     for (int i = 0; i < Axes; ++i) {
       extent const& e = leaves[axes[i].leaf].extents[axes[i].axis];
       if (is_name(e) || axes[i].first != i) continue;
-      if (std::int64_t const wanted = evaluate(e, known); wanted >= 0 && wanted != size_of_axis(i))
-        return {size_conflict::formula, axes[i].leaf, axes[i].axis, 0, 0, size_of_axis(i), wanted, e};
+      std::int64_t const wanted = evaluate(e, known);
+      if (wanted == extent::malformed || wanted == size_of_axis(i)) continue;
+      if (wanted < 0) return {size_conflict::not_a_size, 0, 0, 0, 0, 0, 0, e};
+      return {size_conflict::formula, axes[i].leaf, axes[i].axis, 0, 0, size_of_axis(i), wanted, e};
     }
     for (int k = 0; k < Extents; ++k)
       if (source[k] < 0) {

@@ -49,10 +49,10 @@ private:
     if constexpr (first != A) return size_of<A>(of_leaves) ^ size_of<first>(of_leaves);
     else if constexpr (Binding.of_axis[A].kind != axis_formula::kept) return 0;
     else {
-      std::int64_t wanted = 0; // an invalid size is not compared
+      std::int64_t wanted = 0;
       bool const fits = compute<Binding.of_axis[A]>(of_leaves, wanted,
                                                     std::make_integer_sequence<int, Binding.of_axis[A].count>{});
-      return fits ? wanted ^ size_of<A>(of_leaves) : 0;
+      return fits ? wanted ^ size_of<A>(of_leaves) : 1;
     }
   }
   template <int E> COTANGENT_INLINE static bool set_size(std::int64_t const* of_leaves,

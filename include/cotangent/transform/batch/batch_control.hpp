@@ -5,7 +5,6 @@
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/transform/batch/batch_sweep.hpp>
 #include <cotangent/transform/differentiate/saved_values.hpp>
-#include <cotangent/transform/masked.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -83,9 +82,9 @@ private:
   constexpr void choose_operands(batch_sweep& body, bool const* from) {
     symbol const limit = operand(0);
     if (limit != none && from[0]) {
-      limit_ = outer_.rows(limit);
+      limit_ = outer_.if_active(outer_.rows(limit));
       operands_.push(outer_.bound(limit) != none ? outer_.bound(limit) : extend::max({&b_, limit_}, 1u).id);
-    } else operands_.push(outer_.plain(limit));
+    } else operands_.push(outer_.if_any_active(outer_.plain(limit)));
     for (int k = 1; k < old_.capture(0); ++k) {
       carried_rows_.push(body.varies(input(k)));
       operands_.push(carried_rows_.back() ? outer_.guarded(outer_.every(operand(k))) : outer_.plain(operand(k)));
@@ -125,6 +124,7 @@ private:
     for (int k = 1; k < now_.operand_count(); ++k)
       inputs.push(b_.symbol_like(operands_[k], k < now_.scan(0) ? 0 : -1));
     take_inputs(body, old_.body, old_.operand_count(), inputs);
+    body.may_be_idle = by_row_ ? start_ != none || (operand(0) != none && outer_.bound(operand(0)) != none) : outer_.may_be_idle;
     if (outer_.active != none && !by_row_) body.active = inputs[now_.scan(0) - 1];
   }
   /// Lets inputs of the new body or condition stand for those of region `r`.
@@ -299,7 +299,7 @@ private:
         rows.push(by_row ? inputs[k] : none);
       }
       batch_sweep branch(s_, r, true);
-      if (outer_.active != none) branch.active = inputs.back();
+      if (outer_.active != none) branch.active = inputs.back(), branch.may_be_idle = outer_.may_be_idle;
       compute(branch, r, plain.data(), rows.data());
       for (int k = 0; k < results_ && b_.failed().why == nullptr; ++k) {
         symbol const y = region_output(b_, r, k);
@@ -339,6 +339,7 @@ private:
       symbol const here = (index == j).id;
       batch_sweep branch(s_, branches_[j], true);
       branch.active = both_masks(b_, here, outer_.active);
+      branch.may_be_idle = true;
       compute(branch, branches_[j], plain.data(), rows.data());
       for (int k = 0; k < results_ && b_.failed().why == nullptr; ++k) {
         symbol const of = region_output(b_, branches_[j], k), y = of == none ? none : branch.every(of);

@@ -7,6 +7,7 @@
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>
 #include <cotangent/transform/differentiate/region_copy.hpp>
+#include <cotangent/transform/masked.hpp>
 #include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
@@ -53,6 +54,7 @@ class batch_sweep {
 public:
   /// Where rows differ in branch or number of iterations: true for those that matter here, a bool for each row; none if all do.
   symbol active = none;
+  bool may_be_idle = false; // computed also where no row is active
 
   constexpr batch_sweep(batch_scope const& s, std::int32_t region, bool copies)
       : s_(s), b_(s.b), region_(region), copies_(copies), low_(s.index.low(region)), varies_(s.index, region),
@@ -114,19 +116,26 @@ public:
     term const x{&b_, y}, some = rows_like({&b_, active}, x.shape_id());
     return condition == some.id ? y : extend::select(some, x, extend::constant_like(x, 0)).id;
   }
-  /// The same indices, and 0 for rows that are not active: those report no index out of range.
-  constexpr symbol in_range(symbol indices) const {
-    if (active == none || indices == none) return indices;
-    term const x{&b_, indices};
+  /// The same integers, indices or counts, and 0 for rows that are not active: those report no index out of range, and iterate no loop.
+  constexpr symbol if_active(symbol integers) const {
+    if (active == none || integers == none) return integers;
+    term const x{&b_, integers};
     return extend::select(rows_like({&b_, active}, x.shape_id()), x, extend::constant_like(x, 0)).id;
   }
+  /// The same integers of all rows, and 0 if no row is active.
+  constexpr symbol if_any_active(symbol integers) const {
+    if (active == none || !may_be_idle || integers == none || is_made_by(b_.get(), integers, info_of<op::constant>())) return integers;
+    term const x{&b_, integers};
+    return extend::select(any_active(x), x, extend::constant_like(x, 0)).id;
+  }
+  /// True in each element if a row is active; shaped like `x`.
+  constexpr term any_active(term x) const { return op::sum::repeat(any_row({&b_, active}), x.shape_id(), (1u << x.rank()) - 1); }
   /// Operand 0 of an operation, with rows in front or the same of all, in place of which rows that are not active give a value for
   /// which nothing is reported.
   constexpr symbol regular(operation const& op, symbol x, bool rows) const {
     if (active == none || x == none || op.regular == nullptr) return x;
     term const own{&b_, x};
-    term const some = rows ? rows_like({&b_, active}, own.shape_id())
-                           : op::sum::repeat(any_row({&b_, active}), own.shape_id(), (1u << own.rank()) - 1);
+    term const some = rows ? rows_like({&b_, active}, own.shape_id()) : any_active(own);
     return extend::select(some, own, op.regular(own)).id;
   }
   constexpr std::int32_t with_rows(std::int32_t shape) const { return batch_rule{{b_, {}}, s_.rows, nullptr}.with_rows(shape); }
@@ -197,8 +206,8 @@ private:
       any = any || batched[k] != none;
     }
     symbol const old = n.result_count == 0 ? none : id(n.first + n.operand_count);
-    if (n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add)
-      for (int k = 1; k < n.operand_count; k += 2) batched[k] = in_range(batched[k]);
+    if (has_indices(n))
+      for (int k = 1; k < n.operand_count; k += 2) batched[k] = if_active(batched[k]);
     bool const masks_end = n.op->kind != operation_kind::elementwise && n.op->kind != operation_kind::identity &&
                            n.op->kind != operation_kind::broadcast && n.op != info_of<op::sum>();
     for (int k = 0; k < n.operand_count && masks_end; ++k) // (of a system: the right side)
@@ -226,11 +235,16 @@ private:
   constexpr bool is_in_pieces(symbol t) {
     return b_.tensor(t).producer == none && varies(t) && rows(t) == none && plain_[t - low_] == none;
   }
+  /// True if operands 1, 3, ... are indices, which a run reports if they are out of range.
+  static constexpr bool has_indices(node const& n) {
+    return n.op->kind == operation_kind::gather || n.op->kind == operation_kind::scatter_add;
+  }
   /// The copy of a node.
   constexpr node copied(node const& n) {
     array<symbol> x;
     for (int k = 0; k < n.operand_count; ++k) x.push(plain(id(n.first + k)));
     if (x.size() != 0) x[0] = regular(*n.op, x[0], false);
+    for (int k = 1; k < x.size() && has_indices(n); k += 2) x[k] = if_any_active(x[k]);
     array<symbol> const y = s_.copier.again(n, x);
     for (int k = 0; k < n.result_count; ++k)
       if (symbol const old = id(n.first + n.operand_count + k); old != none) plain_[old - low_] = y[k];

@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_REMATERIALIZE_MEMORY_VALUES_HPP
 
 #include <cotangent/graph/order.hpp>
+#include <cotangent/ops/compare.hpp>
 #include <cotangent/transform/rematerialize/memory_nodes.hpp>
 #include <cotangent/transform/rematerialize/memory_problem.hpp>
 
@@ -50,19 +51,21 @@ public:
     }
     return false;
   }
-  /// Calls `visit(node)` for the nodes, except views, that compute operand t.
-  template <class Visit> constexpr void each_source(symbol t, Visit visit) const {
+  /// Calls `visit(node)` for the nodes, except views, that compute operand t of node `by`, or that it waits for.
+  template <class Visit> constexpr void each_source(symbol t, std::int32_t by, Visit visit) const {
     for (;;) {
       if (t == none) return;
       if (g_.tensors[t].base != none) t = g_.tensors[t].base;
       std::int32_t const i = g_.tensors[t].producer;
       if (i == none) {
-        if (is_base_[t] != 0 && reader_[t] != none) visit(reader_[t]); // the first that writes a piece
+        // The first that writes a piece. Reads before it are of pieces that none writes.
+        if (is_base_[t] != 0 && reader_[t] != none && reader_[t] < by) visit(reader_[t]);
         return;
       }
       if (!is_free(i)) return visit(i);
       node const& n = g_.nodes[i];
       if (n.operand_count == 0) return;
+      for (int k = 1; k < n.operand_count && n.op == info_of<op::after>(); ++k) each_source(g_.operand(n, k), by, visit);
       t = g_.operand(n, 0);
     }
   }
@@ -163,7 +166,7 @@ private:
       if (n.region != 0 || !is_needed(i)) continue;
       for (int k = 0; k < n.operand_count; ++k) {
         symbol const t = g_.operand(n, k);
-        each_source(t, [&](std::int32_t p) {
+        each_source(t, i, [&](std::int32_t p) {
           bool const direct = is_elementwise(p) && is_elementwise(i) && g_.tensors[t].producer == p &&
                               has_shape_of(t, g_.result(n));
           std::int32_t const s = stage_[p] + (direct ? 0 : 1);
@@ -215,7 +218,7 @@ private:
         whole = whole && (kind == operation_kind::reshape || kind == operation_kind::identity);
         t = g_.operand(g_.nodes[i], 0);
       }
-      each_source(g_.output(k), [&](std::int32_t i) {
+      each_source(g_.output(k), g_.node_count, [&](std::int32_t i) {
         asked[i] = 1;
         if (whole && g_.nodes[i].result_count == 1) outside[i] = 1;
       });
@@ -233,7 +236,7 @@ private:
                is_written(g_.result(n)) || !again(n);
         for (int j = 0; j < n.operand_count; ++j) {
           orders = orders || is_ordered(g_.operand(n, j));
-          each_source(g_.operand(n, j), [&](std::int32_t p) {
+          each_source(g_.operand(n, j), i, [&](std::int32_t p) {
             std::int32_t const x = value_of[p];
             if (x == none || x == v || seen[x] == v) return;
             seen[x] = v;
