@@ -4,8 +4,10 @@
 #include <cotangent/cotangent.hpp>
 #include <cotangent/eager.hpp>
 #include <cotangent/nn.hpp>
+#include <cotangent/numeric.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -109,6 +111,9 @@ TEST_CASE("Eager gradients mask the side that select did not choose", "[eager_ma
       auto const l = ct::log(x);
       return ct::sum(ct::select(x > 0, l, 0)) + ct::sum(ct::select(x > 1, l * l, 0));
     }, at, {0, 0.5 + l2, 2, 0, 1});
+  }
+  SECTION("rows that are set twice") {
+    compare([](auto x) { return ct::sum(ct::scatter_set(x, ct::convert<std::int64_t>(0 * x), ct::sqrt(x))); }, values{-1, 4, 9}, {0, 1, 1 + 1.0 / 6});
   }
   SECTION("functions composed of selects") {
     compare([](auto x) { return ct::sum(ct::huber(x, 0.0)); }, values{inf, -inf, 0.5, -3}, {1, -1, 0.5, -1});

@@ -319,8 +319,8 @@ constexpr term conv2d(term x, term w, convolution const& how) {
   return detail::convolution_of<op::conv2d>(
       x, w,
       n{{how.stride.height, how.stride.width, how.padding.height, how.padding.width,
-         how.padding_end.height < 0 ? how.padding.height : how.padding_end.height,
-         how.padding_end.width < 0 ? how.padding.width : how.padding_end.width, how.dilation.height,
+         how.padding_end.height == -1 ? how.padding.height : how.padding_end.height,
+         how.padding_end.width == -1 ? how.padding.width : how.padding_end.width, how.dilation.height,
          how.dilation.width, how.groups, k.rank == 4 ? k.size[0] : 1, k.rank == 4 ? k.size[1] : 1,
          images ? d.size[d.rank - 3] : 1, images ? d.size[d.rank - 2] : 1}});
 }
@@ -331,8 +331,8 @@ constexpr term conv_transpose2d(term x, term w, convolution const& how) {
   using n = detail::stencil_numbers;
   dimensions const d = x.dims(), k = w.dims();
   bool const images = d.rank == 3 || d.rank == 4;
-  int const end_height = how.padding_end.height < 0 ? how.padding.height : how.padding_end.height;
-  int const end_width = how.padding_end.width < 0 ? how.padding.width : how.padding_end.width;
+  int const end_height = how.padding_end.height == -1 ? how.padding.height : how.padding_end.height;
+  int const end_width = how.padding_end.width == -1 ? how.padding.width : how.padding_end.width;
   dimension least = 0, padding = 0; // the smallest extent below 0, and the padding that makes it so
   auto const size = [&](dimension count, int stride, int begin, int end, int dilation, dimension taps) {
     if (count < 0 || taps < 0) return count;

@@ -286,8 +286,8 @@ template <class Op> constexpr term pool2d(term x, pooling const& how) {
   return detail::pooling_of<Op>(
       {x},
       n{{stride.height, stride.width, how.padding.height, how.padding.width,
-         how.padding_end.height < 0 ? how.padding.height : how.padding_end.height,
-         how.padding_end.width < 0 ? how.padding.width : how.padding_end.width, 1, 1, 1, how.window.height,
+         how.padding_end.height == -1 ? how.padding.height : how.padding_end.height,
+         how.padding_end.width == -1 ? how.padding.width : how.padding_end.width, 1, 1, 1, how.window.height,
          how.window.width, images ? d.size[d.rank - 3] : 1, images ? d.size[d.rank - 2] : 1}});
 }
 constexpr term max_pool2d(term x, pooling const& how) { return pool2d<op::max_pool2d>(x, how); }

@@ -207,7 +207,8 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
   graph_view const v = c.g;
   builder b(v);
   bool selects = masked.any();
-  for (std::int32_t i = 0; i < b.get().nodes.size(); ++i) selects = selects || v.nodes[i].op == info_of<op::select>();
+  for (std::int32_t i = 0; i < b.get().nodes.size(); ++i) // (the adjoint of rows that are set selects those that were not set again)
+    selects = selects || v.nodes[i].op == info_of<op::select>() || v.nodes[i].op == info_of<op::update_rows>();
   std::vector<symbol> x, y, dy, masks, outputs, seeds, wrt, dx;
   for (int k = 0; k < v.input_count(); ++k) x.push_back(v.input(k));
   for (int k = 0; k < v.output_count(); ++k) {

@@ -112,7 +112,7 @@ public:
     values<T> const all = value(where);
     return all.size() == 1 ? all[0] : all;
   }
-  /// True if it depends on a variable with gradients.
+  /// True if it was computed from a variable with gradients, also if that is detached later.
   bool tracked() const noexcept {
     if (v_ == nullptr) return false;
     bool const follows = v_->view != nullptr && v_->view->base->written != nullptr;

@@ -5,6 +5,7 @@
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/transform/batch/batch_sweep.hpp>
 #include <cotangent/transform/differentiate/saved_values.hpp>
+#include <cotangent/transform/masked.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -124,7 +125,7 @@ private:
     for (int k = 1; k < now_.operand_count(); ++k)
       inputs.push(b_.symbol_like(operands_[k], k < now_.scan(0) ? 0 : -1));
     take_inputs(body, old_.body, old_.operand_count(), inputs);
-    body.may_be_idle = by_row_ ? start_ != none || (operand(0) != none && outer_.bound(operand(0)) != none) : outer_.may_be_idle;
+    body.may_be_idle = by_row_ ? start_ != none : outer_.may_be_idle;
     if (outer_.active != none && !by_row_) body.active = inputs[now_.scan(0) - 1];
   }
   /// Lets inputs of the new body or condition stand for those of region `r`.

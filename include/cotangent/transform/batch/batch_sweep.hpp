@@ -7,7 +7,6 @@
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>
 #include <cotangent/transform/differentiate/region_copy.hpp>
-#include <cotangent/transform/masked.hpp>
 #include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
@@ -124,9 +123,15 @@ public:
   }
   /// The same integers of all rows, and 0 if no row is active.
   constexpr symbol if_any_active(symbol integers) const {
-    if (active == none || !may_be_idle || integers == none || is_made_by(b_.get(), integers, info_of<op::constant>())) return integers;
+    if (active == none || !may_be_idle || integers == none || is_number_or_size(integers)) return integers;
     term const x{&b_, integers};
     return extend::select(any_active(x), x, extend::constant_like(x, 0)).id;
+  }
+  constexpr bool is_number_or_size(symbol t) const {
+    for (node const* p = b_.producer(t); p != nullptr; p = b_.producer(id(p->first)))
+      if (p->op->kind == operation_kind::constant || p->op->kind == operation_kind::size) return true;
+      else if (p->op != info_of<op::convert>()) return false;
+    return false;
   }
   /// True in each element if a row is active; shaped like `x`.
   constexpr term any_active(term x) const { return op::sum::repeat(any_row({&b_, active}), x.shape_id(), (1u << x.rank()) - 1); }
