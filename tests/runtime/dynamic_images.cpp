@@ -396,6 +396,7 @@ TEST_CASE("operands that do not fit are refused with their shapes, and the graph
   CHECK(says([&] { return ct::conv2d(x, line); }, "weights must have the axes"));
   CHECK(says([&] { return ct::conv2d(x, w, {.stride = 0}); }, "must be at least 1"));
   CHECK(says([&] { return ct::conv2d(x, w, {.padding = -1}); }, "its padding at least 0"));
+  CHECK(says([&] { return ct::conv2d(x, w, {.padding = 1, .padding_end = -5}); }, "its padding at least 0"));
   CHECK(says([&] { return ct::conv2d(x, w, {.dilation = 5}); }, "a window must fit into the image"));
   CHECK(says([&] { return ct::conv2d(x, w, {.groups = 3}); }, "the groups must divide the results"));
   CHECK(says([&] { return ct::max_pool2d(x, {.window = 10}); }, "a window must fit into the image"));
