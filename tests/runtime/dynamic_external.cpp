@@ -179,6 +179,9 @@ TEST_CASE("external functions of run-time graphs refuse forward mode and impossi
   auto const nodes = g.get().nodes.size();
   CHECK(refused<ct::error>("external", [&] { (void)ct::jvp([&](auto z) { return waves(4, s)(z, a); })(x, x); }));
   CHECK(refused<ct::error>("external", [&] { (void)ct::grad(ct::grad([&](auto z) { return ct::sum(waves(4, s)(z * a, a)); }))(a); }));
+  CHECK(refused<ct::error>("reverse mode only", [&] { (void)ct::jacfwd([&](auto z) { return waves(4, s)(z, a); })(x); }));
+  CHECK(refused<ct::error>("dynamic_external.cpp:", [&] { (void)ct::jacfwd(waves(4, s))(x, a); })); // where `external` was called
+  CHECK(refused<ct::shape_error>("dynamic_external.cpp:", [&] { (void)waves(-1, s)(x, a); }));
   CHECK(refused<ct::shape_error>("size", [&] { (void)waves(-1, s)(x, a); }));
   CHECK(refused<ct::error>("must be combined with an expression of a graph first", [&] {
     (void)waves(4, s)(ct::dynamic::expr<double>(1.0), ct::dynamic::expr<double>(2.0));

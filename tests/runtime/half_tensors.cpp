@@ -3,6 +3,10 @@
 
 #include <cotangent/dynamic.hpp>
 #include <cotangent/eager.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/linalg.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include "catch.hpp"
 
@@ -223,6 +227,60 @@ TEST_CASE("braces hold halves and numbers of other types") {
   CHECK(float(mixed(0)) == 1.5f);
   CHECK(float(other(0)) == 1.5f);
   CHECK(wide(1) == 1.5f);
+}
+
+TEST_CASE("gradients of half precision go through masks") {
+  auto const x = std::vector<ct::bfloat16>{1, -2, 3, -4};
+  ct::dynamic::graph g;
+  auto const h = g.input<ct::bfloat16>("h", {4}), bias = g.input<ct::bfloat16>("bias", {2, 4});
+  auto const z = g.input<float>("z", {4});
+  auto const y = ct::sum(ct::square(ct::relu(h))) + ct::sum(ct::relu(h + bias)) + ct::sum(ct::square(ct::relu(ct::convert<ct::bfloat16>(z * 2.f))));
+  auto const d = g.gradient({y}, {h, bias, z});
+  auto p = g.compile({y, d[0], d[1], d[2]});
+  std::vector<ct::bfloat16> const biases(8, 0.5f);
+  std::vector<float> const zs{1, -2, 3, -4};
+  p.bind(h, x);
+  p.bind(bias, biases);
+  p.bind(z, zs);
+  float value = 0;
+  std::vector<ct::bfloat16> dh(4), dbias(8);
+  std::vector<float> dz(4);
+  p.bind(y, value);
+  p.bind(d[0], dh);
+  p.bind(d[1], dbias);
+  p.bind(d[2], dz);
+  p.run();
+  CHECK(value == 10 + 2 * 5 + 4 * 10);
+  CHECK(numbers_of<ct::bfloat16>(dh) == std::vector<float>{4, 0, 8, 0});
+  CHECK(numbers_of<ct::bfloat16>(dbias) == std::vector<float>{1, 0, 1, 0, 1, 0, 1, 0});
+  CHECK(numbers_of<float>(dz) == std::vector<float>{8, 0, 24, 0});
+}
+
+TEST_CASE("functions with sizes or options known at run time take half precision") {
+  ct::dynamic::eager e;
+  auto const numbers = [&](std::vector<float> const& of, ct::dynamic::sizes const& shape) {
+    return e.parameter(std::vector<ct::float16>(of.begin(), of.end()), shape);
+  };
+  auto const line = numbers({1, 2, 3, 4}, {4}), matrix = numbers({1, 2, 3, 4}, {2, 2});
+  auto const parts = ct::split(line, 2, 0), uneven = ct::split(line, {1, 3}, 0);
+  CHECK(numbers_of<float>(parts[1].value()) == std::vector<float>{3, 4});
+  CHECK(numbers_of<float>(uneven[1].value()) == std::vector<float>{2, 3, 4});
+  auto const wide = e.constant(std::vector<float>{1, 0, 0, 1}, {2, 2});
+  CHECK(numbers_of<float>(ct::einsum("ij,jk->ik", matrix, wide).value()) == std::vector<float>{1, 2, 3, 4});
+  CHECK(numbers_of<float>(ct::einsum("ij,jk,kl,lm->im", matrix, wide, matrix, wide).value()) == std::vector<float>{7, 10, 15, 22});
+  auto const image = ct::conv2d(ct::reshape(matrix, {1, 2, 2, 1}), ct::reshape(wide, {2, 2, 1, 1}), {.stride = 2});
+  CHECK(image.item() == 5);
+
+  auto const target = e.tensor<ct::float16>({2, 4}, "target");
+  e.write(target, line);
+  CHECK(numbers_of<ct::float16>(target.value()) == std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4});
+  auto sum = e.constant(std::vector<ct::float16>(4, 1.f), {4});
+  e.accumulate(ct::sum(ct::square(line)), line, sum);
+  CHECK(numbers_of<ct::float16>(sum.value()) == std::vector<float>{3, 5, 7, 9});
+
+  auto const key = e.constant(std::int64_t{3});
+  auto const narrow = ct::random_gamma(key, numbers({2.5f}, {1}), {4}), same = ct::random_gamma(key, e.constant(std::vector<float>{2.5f}, {1}), {4});
+  CHECK(numbers_of<float>(narrow.value()) == numbers_of<float>(same.value()));
 }
 
 } // namespace

@@ -325,6 +325,14 @@ TEST_CASE("Views lie within their tensor") {
 }
 
 TEST_CASE("Elements are written once, and only if no node computes their tensor") {
+  for (bool const whole : {true, false})
+    CHECK(refused("write: an element must be written at most once", [&] {
+      dynamic::graph g;
+      auto t = g.tensor<double>("t", {4});
+      auto a = g.input<double>("a");
+      g.write(t, a);
+      g.write(whole ? t : g.view(t, {.offset = {1}, .shape = {2}}), a * 2.0);
+    }));
   CHECK(refused("write: an element must be written at most once", [] {
     dynamic::graph g;
     auto t = g.tensor<double>("t", {4});

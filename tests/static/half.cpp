@@ -118,4 +118,14 @@ constexpr bool pulled_back() {
 }
 static_assert(pulled_back());
 
+// A cotangent may have a mask: that of relu, of dropout, of select.
+template <class H> inline constexpr auto through_mask = [](auto x) { return ct::sum(ct::square(ct::relu(ct::convert<H>(x * 2)))); };
+inline constexpr auto weighted_relu = [](auto x, auto w) { return ct::sum(ct::relu(x) * w); };
+template <class H> constexpr bool masked() {
+  auto const d = ct::grad(weighted_relu)(three<H>{1, -2, 3}, three<float>{4, 5, 6});
+  auto const converted = ct::grad(through_mask<H>)(three<float>{1, -2, 3});
+  return d(0) == 4 && d(1) == 0 && d(2) == 6 && converted(0) == 8 && converted(1) == 0 && converted(2) == 24;
+}
+static_assert(masked<ct::float16>() && masked<ct::bfloat16>() && masked<float>());
+
 } // namespace

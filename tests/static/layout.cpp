@@ -108,6 +108,9 @@ static_assert(are_alike([](auto x) { return ct::logcumsumexp<0>(x) + ct::sort<0>
 static_assert(are_alike([](auto x) { return ct::argsort<0>(x); }, [](auto x) { return ct::argsort(x, 0); }));
 static_assert(are_alike([](auto x) { return ct::argmax<0>(x) - ct::argmin<0>(x); },
                         [](auto x) { return ct::argmax(x, ct::axes<0>) - ct::argmin(x, ct::axes<0>); }));
+static_assert(ct::compiled([](auto x) { return ct::norm<ct::max_norm>(x); })(ct::tensor<double, 0>{}) == 0); // the largest of nothing is -infinity
+static_assert(ct::select(true, 1.5, 2) == 1.5 && ct::select(false, 1, 2) == 2);
+
 } // namespace
 
 int main() {}

@@ -207,7 +207,7 @@ inline void compare(gradient_check& c, double gradient, double expected, double 
   // -ffast-math may compare NaN arbitrarily
   bool const number = !math::is_nan(gradient) && !math::is_nan(expected);
   double error = gradient == expected ? 0 : magnitude(gradient - expected) / scale;
-  if (!number || math::is_nan(error)) error = std::numeric_limits<double>::infinity();
+  if (!number || math::is_nan(error)) error = math::detail::infinity<double>;
   bool const bad = !number || !(error <= tolerance);
   if (c.passed ? !bad && error <= c.worst : !bad || error <= c.worst) return;
   c.passed = !bad;

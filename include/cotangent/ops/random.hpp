@@ -128,7 +128,7 @@ constexpr term random_categorical(term key, term logits) {
   if (b.failed().why != nullptr) return key;
   return argmax(logits - apply<op::log>(-apply<op::log>(u)), logits.rank() - 1);
 }
-/// Keys of 62 bits, determined by a key and a number of at least 0 for each. Their positions are not among those of random numbers.
+/// Keys below 2^62 + 2^53, determined by a key and a number of at least 0 for each. Their positions are not among those of random numbers.
 constexpr term random_fold_in(term key, term number) {
   builder& b = *key.b;
   if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;

@@ -104,7 +104,7 @@ public:
     detail::eager_value& at = detail::operand_value(*s_, to, r);
     if (given.is_number()) given = constant(given.item(), where);
     (void)detail::operand_value(*s_, given, r);
-    if (given.shape() != to.shape()) given = cotangent::broadcast_to(given, sizes(to.shape()), where);
+    if (given.shape() != to.shape()) given = cotangent::convert<T>(cotangent::broadcast_to(given, sizes(to.shape()), where), where);
     detail::write_elements(at, *given.value_held(), r);
     return to;
   }
@@ -232,8 +232,8 @@ public:
   }
   /// The gradient with respect to `wrt`, added to `sum`, which may be `wrt` itself; an empty `sum` receives
   /// it.
-  template <class T>
-  void accumulate(dynamic::variable<T> const& y, dynamic::variable<T> const& wrt, dynamic::variable<T>& sum,
+  template <class Y, class T>
+  void accumulate(dynamic::variable<Y> const& y, dynamic::variable<T> const& wrt, dynamic::variable<T>& sum,
                   std::source_location where = std::source_location::current()) {
     dynamic::variable<T> const d = grad({y}, {wrt}, {}, {}, where).front();
     if (sum.empty()) {

@@ -46,21 +46,21 @@ template <class Op> struct pooled_fn {
 
 } // namespace dynamic::detail
 
-template <detail::open_expr X>
-auto conv2d(X const& x, X const& w, convolution const& how,
+template <detail::open_expr X, detail::open_expr W>
+auto conv2d(X const& x, W const& w, convolution const& how,
             std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::convolved_fn<extend::conv2d>{how}, x, w);
 }
-template <detail::open_expr X>
-auto conv1d(X const& x, X const& w, convolution const& how, std::source_location where = std::source_location::current()) {
+template <detail::open_expr X, detail::open_expr W>
+auto conv1d(X const& x, W const& w, convolution const& how, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::convolved_fn<extend::conv1d>{how}, x, w);
 }
-template <detail::open_expr X>
-auto conv_transpose2d(X const& x, X const& w, convolution const& how, std::source_location where = std::source_location::current()) {
+template <detail::open_expr X, detail::open_expr W>
+auto conv_transpose2d(X const& x, W const& w, convolution const& how, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::convolved_fn<extend::conv_transpose2d>{how}, x, w);
 }
-template <detail::open_expr X>
-auto conv_transpose1d(X const& x, X const& w, convolution const& how, std::source_location where = std::source_location::current()) {
+template <detail::open_expr X, detail::open_expr W>
+auto conv_transpose1d(X const& x, W const& w, convolution const& how, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::convolved_fn<extend::conv_transpose1d>{how}, x, w);
 }
 template <detail::open_expr X>

@@ -13,7 +13,6 @@ COTANGENT_HEADER_BEGIN
 
 #  include <cotangent/dynamic/expressions/functions.hpp>
 
-#  include <concepts>
 #  include <source_location>
 #  include <string_view>
 
@@ -38,21 +37,20 @@ template <detail::open_expr X>
 auto einsum(std::string_view text, X const& x, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, x);
 }
-template <detail::open_expr X>
-auto einsum(std::string_view text, X const& a, X const& b,
+template <detail::open_expr X, detail::open_expr Y>
+auto einsum(std::string_view text, X const& a, Y const& b,
             std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, a, b);
 }
-template <detail::open_expr X>
-auto einsum(std::string_view text, X const& a, X const& b, X const& c,
+template <detail::open_expr X, detail::open_expr Y, detail::open_expr Z>
+auto einsum(std::string_view text, X const& a, Y const& b, Z const& c,
             std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, a, b, c);
 }
 // A source location cannot follow a pack.
-template <detail::open_expr X, class... Y>
-  requires(std::same_as<X, Y> && ...)
-auto einsum(std::string_view text, X const& a, X const& b, X const& c, X const& d, Y const&... more) {
-  return X::lift({}, dynamic::detail::einsum_of_text_fn{text}, a, b, c, d, more...);
+template <detail::open_expr X, detail::open_expr A, detail::open_expr B, detail::open_expr C, detail::open_expr... More>
+auto einsum(std::string_view text, X const& x, A const& a, B const& b, C const& c, More const&... more) {
+  return X::lift({}, dynamic::detail::einsum_of_text_fn{text}, x, a, b, c, more...);
 }
 
 } // namespace cotangent

@@ -49,17 +49,15 @@ struct parts_of_sizes_fn {
 } // namespace dynamic::detail
 
 template <detail::open_expr X>
-std::vector<X> split(X const& x, std::int64_t parts, int axis,
-                     std::source_location where = std::source_location::current()) {
-  std::vector<X> made;
+auto split(X const& x, std::int64_t parts, int axis, std::source_location where = std::source_location::current()) {
+  std::vector<decltype(X::lift(where, dynamic::detail::parts_fn{axis, parts, 0}, x))> made;
   for (std::int64_t k = 0; k < (parts < 1 ? 1 : parts); ++k)
     made.push_back(X::lift(where, dynamic::detail::parts_fn{axis, parts, k}, x));
   return made;
 }
 template <detail::open_expr X>
-std::vector<X> split(X const& x, std::vector<std::int64_t> const& sizes, int axis,
-                     std::source_location where = std::source_location::current()) {
-  std::vector<X> made;
+auto split(X const& x, std::vector<std::int64_t> const& sizes, int axis, std::source_location where = std::source_location::current()) {
+  std::vector<decltype(X::lift(where, dynamic::detail::parts_of_sizes_fn{axis, sizes, 0}, x))> made;
   for (std::size_t k = 0; k < (sizes.empty() ? 1 : sizes.size()); ++k)
     made.push_back(X::lift(where, dynamic::detail::parts_of_sizes_fn{axis, sizes, static_cast<int>(k)}, x));
   return made;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -81,12 +82,14 @@ template <class T> struct external_line_fn {
 
 /// The results of `code` for expressions, as one line.
 template <class T, class... X>
-expr<T> external_line(std::shared_ptr<external_code<T> const> const& code, std::int64_t given, expr<T> const& first, X const&... x) {
+expr<T> external_line(std::shared_ptr<external_code<T> const> const& code, std::int64_t given, std::source_location where, expr<T> const& first,
+                      X const&... x) {
   std::int64_t const taken = (first.size() + ... + x.size());
   external_line_fn<T> const call{code, taken, given};
-  auto const where = first.where_it_stands().s->b.place;
-  if constexpr (sizeof...(X) == 0) return detail::lift(where, call, cotangent::flatten(first));
-  else return detail::lift(where, call, cotangent::concatenate<0>(cotangent::flatten(first), cotangent::flatten(x)...));
+  if constexpr (sizeof...(X) == 0) return detail::lift(where, call, cotangent::flatten(first, where));
+  else
+    return detail::lift(where, call,
+                        detail::lift(where, cotangent::detail::concatenate_fn<0>{}, cotangent::flatten(first, where), cotangent::flatten(x, where)...));
 }
 
 /// Parts of consecutive elements.
@@ -104,9 +107,10 @@ template <class F, class Rule> class external_function {
   sizes to_;
   F f_;
   Rule rule_;
+  std::source_location where_; // a call has no location of its own: none can follow its arguments
 
 public:
-  external_function(sizes const& to, F const& f, Rule const& rule) : to_(to), f_(f), rule_(rule) {}
+  external_function(sizes const& to, F const& f, Rule const& rule, std::source_location where) : to_(to), f_(f), rule_(rule), where_(where) {}
 
   template <class First, class... More> auto operator()(First const& first, More const&... more) const {
     if constexpr (!is_like_first<First, First> || !(is_like_first<First, More> && ...)) {
@@ -134,6 +138,7 @@ private:
   template <class T, std::size_t... K, class... X> expr<T> called(std::index_sequence<K...>, X const&... x) const {
     graph_state& s = front_end::given(state_among(x...));
     return front_end::changed(&s, [&] {
+      s.b.place = where_;
       std::int32_t const shape = shape_for(s.b, to_);
       std::int64_t const given = s.b.failed().why != nullptr ? 1 : s.b.count(s.b.get().shapes[shape]);
       using parts_of_line = external_parts<sizeof...(X)>;
@@ -144,15 +149,15 @@ private:
           [rule = rule_, parts](T const* in, T* out) {
             rule(parts.of(in, K)..., parts.of(in, parts_of_line::value), parts.of(in, parts_of_line::cotangent), parts.of(out, K)...);
           });
-      auto const forward = [&](auto const&... y) { return cotangent::reshape(detail::external_line<T>(value, given, y...), to_); };
+      auto const forward = [&](auto const&... y) { return cotangent::reshape(detail::external_line<T>(value, given, where_, y...), to_, where_); };
       auto const backward = [&](auto const&... y) {
         std::int64_t const all = (x.size() + ...);
-        expr<T> const line = detail::external_line<T>(cotangents, all, y...);
+        expr<T> const line = detail::external_line<T>(cotangents, all, where_, y...);
         std::int64_t end = 0;
         auto const part = [&](auto const& like) {
           std::int64_t const begin = end;
           end += like.size();
-          return cotangent::reshape(line(dynamic::between(begin, end)), sizes(like.shape()));
+          return cotangent::reshape(line(dynamic::between(begin, end)), sizes(like.shape()), where_);
         };
         if constexpr (sizeof...(X) == 1) return (part(x), ...);
         else return std::tuple{part(x)...};
@@ -175,8 +180,9 @@ private:
 /// Adjoint: `vjp`. Forward mode and second derivatives are refused.
 /// Refuses: arguments of other elements than float and double, or of both; archives of such graphs.
 /// Checked: tests/runtime/dynamic_external.cpp.
-template <class F, class Rule> auto external(dynamic::sizes const& result, F const& f, Rule const& vjp) {
-  return dynamic::detail::external_function<F, Rule>(result, f, vjp);
+template <class F, class Rule>
+auto external(dynamic::sizes const& result, F const& f, Rule const& vjp, std::source_location where = std::source_location::current()) {
+  return dynamic::detail::external_function<F, Rule>(result, f, vjp, where);
 }
 
 } // namespace cotangent

@@ -155,8 +155,10 @@ public:
     r.operand_count = 2;
     auto& writers = s_->written[root];
     bool const own = at != root || s_->is_piecewise(at);
-    if (!own || b.tensor(at).producer != extend::none || b.tensor(root).producer != extend::none)
-      detail::raise<refusals::dynamic_write_place>(b, r);
+    if (!own || b.tensor(at).producer != extend::none || b.tensor(root).producer != extend::none) {
+      if (!s_->is_piecewise(root)) detail::raise<refusals::dynamic_write_place>(b, r);
+      detail::raise<refusals::dynamic_write_twice>(b, r);
+    }
     if (repeats(detail::window_of(b.get(), at))) detail::raise<refusals::dynamic_write_twice>(b, r);
     if (writers.size() < detail::compared_at_once)
       for (extend::symbol const other : writers)

@@ -32,7 +32,7 @@ COTANGENT_REFUSAL(loop_scanned, is, position_of_scanned, sequence,
 COTANGENT_REFUSAL(region_capture, is, value_captured, computed_outside,
                   "cotangent: a loop or branch can use values of the function around it only")
 COTANGENT_REFUSAL(case_index, is, elements_of_index, one_integer,
-                  "cotangent: case_of: the index must be an integer scalar")
+                  "cotangent: case_of: the index must be an integer scalar, and the predicate of cond a bool scalar")
 COTANGENT_REFUSAL(case_branches, at_least, branches_given, branches_needed,
                   "cotangent: case_of: there must be a branch")
 COTANGENT_REFUSAL(case_count, equal, results_of_branch, results_of_first_branch,

@@ -148,7 +148,7 @@ template <int D> struct multigammaln_fn {
 };
 struct entr_fn {
   static constexpr char const* name = "entr";
-  constexpr term operator()(auto x) const { return extend::select(x < 0, extend::constant_like(x, -std::numeric_limits<double>::infinity()), -extend::apply<op::xlogy>(x, x)); }
+  constexpr term operator()(auto x) const { return extend::select(x < 0, extend::constant_like(x, -math::detail::infinity<double>), -extend::apply<op::xlogy>(x, x)); }
 };
 struct xlog1py_fn {
   static constexpr char const* name = "xlog1py";

@@ -130,7 +130,7 @@ struct logcumsumexp_kind {
 
 /// The largest value of an element, or the smallest: an infinity, or the last integer.
 constexpr term bound_of(builder& b, element e, std::int32_t shape, bool largest) {
-  if (is_floating(e)) return extend::constant(b, e, shape, largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  if (is_floating(e)) return extend::constant(b, e, shape, largest ? math::detail::infinity<double> : -math::detail::infinity<double>);
   std::int64_t const most = e == element::int32 ? INT32_MAX : INT64_MAX, bits = largest ? most : -most - 1;
   return push_as(info_of<op::constant>(), b, {}, &bits, 1, e, shape);
 }

@@ -74,6 +74,10 @@ inline constexpr int most_straight_steps = 5000;
 inline constexpr std::int64_t most_straight_lanes = 56000;
 #endif
 inline constexpr int most_straight_elements = 96;
+/// Elementwise operations on whole tensors gain nothing from straight-line code: as one loop nest they are as fast, and compile in a
+/// fraction of the time. Products, and values that are moved or reduced, each end a nest. The limit is `most_vectors_a_nest` vectors of
+/// such operations for each of them, and a few more.
+inline constexpr int most_vectors_a_nest = 32, least_vectors = 8;
 
 inline constexpr int most_lanes = 16; // of four bytes in 64
 
@@ -127,6 +131,10 @@ struct lane_rule {
 struct straight_estimate {
   int steps = -1;         // -1: impossible: sizes are unknown or large, or elements are selected by index
   std::int64_t lanes = 0; // of all steps, each times the shuffles that it may come through: the compiler's work
+  int wide = 0;           // the steps of elementwise operations on at least `least_vectors`
+  int nests = least_nests; // about as many loop nests would compute the same
+
+  static constexpr int least_nests = 8;
 
   constexpr void add(int times, int vectors, int elements) noexcept {
     steps += times * vectors;
@@ -152,14 +160,21 @@ constexpr straight_estimate estimate_straight(graph_view const& g, int vector_by
     if (n.result_count != 1) return {};
     int const elements = detail::elements_of(g, g.result(n)), vectors = rule.vectors(elements);
     switch (n.op->kind) {
-    case operation_kind::elementwise: all.add(n.op->cost > 8 ? 4 : 1, vectors, elements); break;
+    case operation_kind::elementwise: {
+      int const times = n.op->cost > 8 ? 4 : 1;
+      all.add(times, vectors, elements);
+      if (vectors >= least_vectors) all.wide += times * vectors;
+      break;
+    }
     case operation_kind::reduction: {
       int const from = detail::elements_of(g, g.operand(n, 0));
       int const rows = elements <= 1 ? 0 : from / elements * vectors;
+      all.nests += elements > 1 ? 1 : 0;
       all.add(2, elements <= 1 ? rule.vectors(from) : elements < rows ? elements : rows, from);
       break;
     }
     case operation_kind::matmul: {
+      ++all.nests;
       all.add(3 * static_cast<int>(detail::product_sizes_of(g, n).k), vectors, elements);
       break;
     }
@@ -173,10 +188,12 @@ constexpr straight_estimate estimate_straight(graph_view const& g, int vector_by
     case operation_kind::pad:
     case operation_kind::concatenate:
       if (elements > 1) all.add(1, vectors, elements);
+      if (elements > 1 && detail::elements_of(g, g.operand(n, 0)) > 1) ++all.nests;
       break;
     case operation_kind::whole: {
       int const formula = !formulas || n.op->formula_steps == nullptr ? -1 : n.op->formula_steps(g, n);
       if (formula < 0) return {};
+      ++all.nests;
       all.add(formula, 1, 1);
       break;
     }
@@ -190,7 +207,7 @@ constexpr straight_estimate estimate_straight(graph_view const& g, int vector_by
 /// True if this graph runs as straight-line code.
 constexpr bool runs_straight(graph_view const& g, int vector_bytes, bool formulas = false) {
   straight_estimate const e = estimate_straight(g, vector_bytes, formulas);
-  return e.steps >= 0 && e.steps <= most_straight_steps && e.lanes <= most_straight_lanes;
+  return e.steps >= 0 && e.steps <= most_straight_steps && e.lanes <= most_straight_lanes && e.wide <= most_vectors_a_nest * e.nests;
 }
 
 /// The same of the graph of a stage. It is asked twice: of the graph before simplification, which splits sums of products only

@@ -84,6 +84,10 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     step<S, false>(sums, before, c, count, list, all);
   }
 
+  struct part_of_row {
+    std::int64_t c, count;
+  };
+
   /// Up to `Count` vectors, each instance as a loop over them: no more code than for one. Missing vectors are recomputations of the first
   /// one, which are not summed: memory beyond the row is not touched.
   template <int S, int Count, class Sums, class Before, std::size_t... I>
@@ -100,13 +104,22 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
       part[v] = left > 0 ? part_of_row{c + v * W, left < W ? left : W} : part[0];
     }
     for (int v = 0; v < present; ++v) load_columns<false>(into[v], part[v].c, part[v].count, added);
-    static_cast<void>(std::initializer_list<int>{
-        (this->template long_interleaved_step<S, from + I, Count>(r, sums, into, before, part, present), 0)...});
+    // (g++ takes a time that grows with the square of a function's loops)
+    constexpr std::size_t together = 48;
+    [&]<std::size_t... P>(std::index_sequence<P...>) __attribute__((always_inline)) {
+      static_cast<void>(std::initializer_list<int>{
+          (this->template long_interleaved_steps<S, from + P * together, Count>(
+               r, sums, into, before, part, present,
+               std::make_index_sequence<(sizeof...(I) - P * together < together ? sizeof...(I) - P * together : together)>{}),
+           0)...});
+    }(std::make_index_sequence<(sizeof...(I) + together - 1) / together>{});
     for (int v = 0; v < present; ++v) store_columns<false>(into[v], part[v].c, part[v].count, added);
   }
-  struct part_of_row {
-    std::int64_t c, count;
-  };
+  template <int S, std::size_t From, int Count, class Registers, class Sums, class Before, std::size_t... I>
+  [[gnu::noinline]] void long_interleaved_steps(Registers* r, Sums& sums, column_sums* into, Before* before, part_of_row const* part,
+                                                int present, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(this->template long_interleaved_step<S, From + I, Count>(r, sums, into, before, part, present), 0)...});
+  }
   template <int S, std::size_t I, int Count, class Registers, class Sums, class Before>
   COTANGENT_INLINE void long_interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, part_of_row const* part,
                                               int present) noexcept {

@@ -25,7 +25,7 @@ struct stop_fn {
 } // namespace detail
 
 /// `a` where the condition is true, else `b`; both are computed. Literals take the element type of the other
-/// operand.
+/// operand; of two literals, one is chosen.
 template <detail::operand C, detail::operand A, detail::operand B>
 constexpr auto select(C const& condition, A const& a, B const& b,
                       std::source_location where = std::source_location::current()) {
@@ -33,6 +33,9 @@ constexpr auto select(C const& condition, A const& a, B const& b,
                 detail::operand_of_expr<B>) {
     using T = typename decltype(detail::element_among<A, B>())::type;
     return detail::lift(where, detail::select_fn{}, condition, detail::as_expr<T>(a), detail::as_expr<T>(b));
+  } else if constexpr (std::is_same_v<C, bool> && detail::literal<A> && detail::literal<B>) {
+    using T = std::common_type_t<A, B>;
+    return condition ? static_cast<T>(a) : static_cast<T>(b);
   } else {
     static_assert(detail::unlike_operands<C, A, B>::template report<C, A, B>());
     return refused{};

@@ -68,11 +68,11 @@ template <element To, extent... E> struct random_gamma_fn {
     return gamma_numbers(key, a, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}));
   }
 };
-/// The element type of an operand; a literal counts as double.
+/// The element type that an operand is computed in; a literal counts as double.
 template <class X> inline constexpr element element_of_operand = element::float64;
 template <class X>
   requires requires { typename X::value_type; }
-inline constexpr element element_of_operand<X> = element_of<typename X::value_type>;
+inline constexpr element element_of_operand<X> = arithmetic_of(element_of<typename X::value_type>);
 struct random_categorical_fn {
   static constexpr char const* name = "random_categorical";
   static constexpr element gives = element::int64;

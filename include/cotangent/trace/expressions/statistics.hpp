@@ -156,7 +156,12 @@ template <int P> struct norm_fn {
     auto const size = extend::apply<op::abs>(x);
     if constexpr (P == 1) return extend::sum(size, mask, keep);
     else if constexpr (P == 2) return root_from_zero(extend::sum(x * x, mask, keep));
-    else if constexpr (P == max_norm) return extend::max(size, mask, keep);
+    else if constexpr (P == max_norm) {
+      auto const largest = extend::max(size, mask, keep);
+      for (int k = 0; k < x.rank(); ++k) // of nothing it is 0
+        if ((mask >> k & 1u) != 0 && x.dims().size[k] <= 0) return extend::select(largest < 0, extend::constant_like(largest, 0), largest);
+      return largest;
+    }
     else {
       auto const sum = extend::sum(extend::apply<op::pow>(size, extend::constant_like(size, P)), mask, keep);
       auto const zero = sum == 0;

@@ -43,42 +43,63 @@ template <class Before, std::int64_t Budget> struct budget_search {
     return limit < low ? low : limit >= high ? high - 1 : limit;
   }
 
+  template <std::int64_t Limit> struct attempt {
+    static constexpr auto const& schedule = schedule_stage<problem, Limit>::value;
+    using made = typename scheduled_stage<Before, problem, schedule_stage<problem, Limit>>::type;
+    static constexpr auto bytes = static_cast<std::int64_t>(run::executor<made>::workspace_bytes);
+    static consteval auto fitting() {
+      budget_found<made, true, bytes> f;
+      f.again = schedule.again;
+      return f;
+    }
+  };
+
   /// Limits below `Low` have no schedule, and none from `High` on fits.
   template <std::int64_t Low, std::int64_t High, std::int64_t Limit, int Left, class Best>
   static consteval auto next(Best best) {
     if constexpr (Left == 0 || Low >= High) return best;
     else {
-      constexpr auto const& schedule = schedule_stage<problem, Limit>::value;
-      if constexpr (schedule.peak < 0)
+      using now = attempt<Limit>;
+      if constexpr (now::schedule.peak < 0)
         return next<Limit + 1, High, within(Limit + 1 + (High - Limit) / 2, Limit + 1, High), Left - 1>(best);
-      else {
-        using made = typename scheduled_stage<Before, problem, schedule_stage<problem, Limit>>::type;
-        constexpr auto bytes = static_cast<std::int64_t>(run::executor<made>::workspace_bytes);
-        if constexpr (bytes > Budget) {
-          constexpr std::int64_t high = schedule.peak < Limit ? schedule.peak : Limit;
-          constexpr std::int64_t limit = Left % 3 == 0 ? Low + (high - Low) / 2 : high - (bytes - Budget);
-          if constexpr (Best::fits || Best::bytes <= bytes)
-            return next<Low, high, within(limit, Low, high), Left - 1>(best);
-          else return next<Low, high, within(limit, Low, high), Left - 1>(budget_found<Before, false, bytes>{});
-        } else {
-          using better = budget_found<made, true, bytes>;
-          better now;
-          now.again = schedule.again;
-          if constexpr (bytes > Budget - Budget / 16) return now;
-          else
-            return next<Limit + 1, High, within(Limit + Budget - bytes, Limit + 1, High),
-                        (Left < 3 ? Left - 1 : 2)>(now);
-        }
-      }
+      else if constexpr (now::bytes > Budget) {
+        constexpr std::int64_t high = now::schedule.peak < Limit ? now::schedule.peak : Limit;
+        constexpr std::int64_t limit = Left % 3 == 0 ? Low + (high - Low) / 2 : high - (now::bytes - Budget);
+        if constexpr (Best::fits || Best::bytes <= now::bytes)
+          return next<Low, high, within(limit, Low, high), Left - 1>(best);
+        else return next<Low, high, within(limit, Low, high), Left - 1>(budget_found<Before, false, now::bytes>{});
+      } else if constexpr (now::bytes > Budget - Budget / 16) return now::fitting();
+      else
+        return next<Limit + 1, High, within(Limit + Budget - now::bytes, Limit + 1, High), (Left < 3 ? Left - 1 : 2)>(now::fitting());
+    }
+  }
+  /// The lowest limit that has a schedule, of which `High` is one.
+  template <std::int64_t Low, std::int64_t High, int Left> static consteval std::int64_t smallest() {
+    if constexpr (Left == 0 || Low >= High) return High;
+    else {
+      constexpr std::int64_t limit = Low + (High - Low) / 2, peak = schedule_stage<problem, limit>::value.peak;
+      if constexpr (peak < 0) return smallest<limit + 1, High, Left - 1>();
+      else return smallest<Low, (peak < limit ? peak : limit), Left - 1>();
+    }
+  }
+  /// The layout does not grow with the limit everywhere: the smallest schedule, and some with a little more room.
+  template <std::int64_t Smallest, int Part, class Best> static consteval auto smaller(Best best) {
+    if constexpr (Part == 4) return best;
+    else {
+      using now = attempt<Smallest + Smallest / 24 * Part>;
+      if constexpr (now::bytes <= Budget) return now::fitting();
+      else if constexpr (Best::bytes <= now::bytes) return smaller<Smallest, Part + 1>(best);
+      else return smaller<Smallest, Part + 1>(budget_found<Before, false, now::bytes>{});
     }
   }
   static consteval auto find() {
     using first = budget_found<Before, (bytes_before <= Budget), bytes_before>;
     if constexpr (first::fits) return first{};
-    else
-      return next<plain.least, plain.peak,
-                  within(Budget - (bytes_before - plain.peak), plain.least, plain.peak), 10>(
-          first{});
+    else {
+      constexpr auto best = next<plain.least, plain.peak, within(Budget - (bytes_before - plain.peak), plain.least, plain.peak), 10>(first{});
+      if constexpr (best.fits) return best;
+      else return smaller<smallest<plain.least, plain.peak, 12>(), 0>(best);
+    }
   }
   static constexpr auto found = find();
 };

@@ -208,7 +208,9 @@ public:
       if (s_.in != nullptr) import(n);
       std::int32_t const maker = b_.get().tensors[total].producer;
       operation const* const made_by = maker < 0 ? nullptr : b_.get().nodes[maker].op;
-      if ((made_by == select || made_by == broadcast || made_by == sum) && n.op->kind == operation_kind::elementwise) { // it may have a mask
+      // It may have a mask. (Nothing selects half-precision values: they are converted as they are.)
+      if ((made_by == select || made_by == broadcast || made_by == sum) && n.op->kind == operation_kind::elementwise &&
+          !is_half(b_.tensor(b_.get().ids[from]).type)) {
         cotangent_masks const masks(b_, total);
         adjoint_rule rule{{b_, n}, &masks.value(), wanted.data(), given.data()};
         n.op->adjoint(rule);
