@@ -20,9 +20,19 @@ struct gamma_density : extend::elementwise<2> {
   static constexpr char const* name = "gamma_density";
   static constexpr float cost = 250;
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& a, V const& x) { return math::gamma_density(a, x); }
-  static constexpr term partial(auto const& r, int k) { return r.y() * (k == 0 ? log_slope(r) : (r.x(0) - 1) / r.x(1) - 1); }
-  /// The derivative of the logarithm in a.
-  static constexpr term log_slope(auto const& r) { return extend::apply<log>(r.x(1)) - extend::apply<digamma>(r.x(0)); }
+  static constexpr term partial(auto const& r, int k) {
+    if (k == 0) return r.y() * log_slope(r);
+    term const a = r.x(0), x = r.x(1), edge = at_edge(r), one = extend::constant_like(x, 1);
+    term const at_zero = extend::select(a > 2, extend::constant_like(x, 0), extend::select(a < 2, extend::constant_like(x, math::detail::infinity<double>), one));
+    return extend::select(edge, at_zero, r.y() * ((a - 1) / extend::select(edge, one, x) - 1));
+  }
+  /// Where the density is 0, and the derivative of its logarithm infinite.
+  static constexpr term at_edge(auto const& r) { return r.x(1) == 0 && r.x(0) > 1; }
+  /// The derivative of the logarithm in a; any finite number where the density is 0.
+  static constexpr term log_slope(auto const& r) {
+    term const x = r.x(1);
+    return extend::apply<log>(extend::select(at_edge(r), extend::constant_like(x, 1), x)) - extend::apply<digamma>(r.x(0));
+  }
 };
 /// The second derivative of gammainc in a. A derivative of it is refused.
 struct gammainc_curve : extend::elementwise<2> {
