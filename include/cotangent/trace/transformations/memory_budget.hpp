@@ -87,7 +87,8 @@ template <class Before, std::int64_t Budget> struct budget_search {
     if constexpr (Part == 4) return best;
     else {
       using now = attempt<Smallest + Smallest / 24 * Part>;
-      if constexpr (now::bytes <= Budget) return now::fitting();
+      if constexpr (now::schedule.peak < 0) return smaller<Smallest, Part + 1>(best); // (greedy rules may find one for less only)
+      else if constexpr (now::bytes <= Budget) return now::fitting();
       else if constexpr (Best::bytes <= now::bytes) return smaller<Smallest, Part + 1>(best);
       else return smaller<Smallest, Part + 1>(budget_found<Before, false, now::bytes>{});
     }
