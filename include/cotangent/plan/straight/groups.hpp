@@ -13,27 +13,24 @@
 
 namespace cotangent::detail {
 
-class lane_grouper : public lane_gatherer {
-protected:
-  array<std::int32_t> first_; // by symbol: its first element in at_
-  array<lane_ref> at_;        // the location of each element
+class lane_grouper {
+  graph_view const& g_;
+  lane_rule const& rule_;
+  lane_gatherer& lanes_;
+  element_lanes& elements_;
 
-  constexpr lane_grouper(graph_view const& g, int vector_bytes) : lane_gatherer(g, vector_bytes) {
-    first_.assign(g.tensor_count, 0);
+public:
+  /// Writes to `lanes`, with the operands and results at the locations in `elements`.
+  constexpr lane_grouper(graph_view const& g, lane_rule const& rule, lane_gatherer& lanes, element_lanes& elements)
+      : g_(g), rule_(rule), lanes_(lanes), elements_(elements) {
     find_wishes();
-  }
-
-  constexpr int begin(symbol t) {
-    first_[t] = at_.size();
-    for (int k = elements_of(g_, t); k-- > 0;) at_.push({});
-    return first_[t];
   }
 
   /// Defers one operation on numbers until all of its level are known.
   constexpr void compute_later(std::int32_t node_index) {
     node const& n = g_.nodes[node_index];
     member m{node_index};
-    for (int k = 0; k < n.operand_count; ++k) m.from[k] = at_[first_[g_.operand(n, k)]];
+    for (int k = 0; k < n.operand_count; ++k) m.from[k] = *elements_.of(g_.operand(n, k));
     if (commutes(n) && source_of(m.from[0]) > source_of(m.from[1])) {
       lane_ref const kept = m.from[0];
       m.from[0] = m.from[1];
@@ -120,10 +117,10 @@ private:
   /// The value that an element is a lane of; the same for a value and its negative, and for all constants.
   constexpr std::int32_t source_of(lane_ref r) const {
     if (r.step < 0) return r.step;
-    straight_step const& s = p_.steps[r.step];
+    straight_step const& s = lanes_.written().steps[r.step];
     if (s.what == straight_action::constant) return -1;
     if (s.lanes > 1 && s.what == straight_action::compute && s.op == info_of<op::negate>()) {
-      straight_operand const o = p_.operands[s.first];
+      straight_operand const o = lanes_.written().operands[s.first];
       if (o.lane == none) return o.step;
     }
     return r.step;
@@ -148,7 +145,7 @@ private:
     int least = 100;
     int const operands = g_.nodes[members_[chosen_[0]].node].operand_count;
     for (int k = 0; k < operands; ++k) {
-      if (p_.steps.size() > 0 && source_of(members_[chosen_[0]].from[k]) == -1) continue;
+      if (!lanes_.written().steps.empty() && source_of(members_[chosen_[0]].from[k]) == -1) continue;
       for (int i = 1; i < chosen_.size(); ++i) { // few, and mostly in order
         std::int32_t const m = chosen_[i];
         int j = i;
@@ -182,7 +179,7 @@ private:
     int const w = rule_.lanes(chosen_.size()), filled = w < chosen_.size() ? w : chosen_.size();
     for (int k = 0; k < g_.nodes[members_[chosen_[0]].node].operand_count; ++k) {
       for (int i = 0; i < filled; ++i) lane[i] = members_[chosen_[i]].from[k];
-      count += shuffles_for(lane, filled, w);
+      count += lanes_.shuffles_for(lane, filled, w);
     }
     return count;
   }
@@ -193,7 +190,7 @@ private:
     lane_ref lane[most_lanes];
     for (int k = 0; k < n.operand_count; ++k) {
       for (int i = 0; i < filled; ++i) lane[i] = members_[chosen_[c + i]].from[k];
-      operands[k] = gather(lane, filled, w, g_.tensors[g_.operand(n, k)].type);
+      operands[k] = lanes_.gather(lane, filled, w, g_.tensors[g_.operand(n, k)].type);
     }
     straight_step s;
     s.op = n.op;
@@ -201,9 +198,9 @@ private:
     s.type = g_.tensors[g_.result(n)].type;
     s.lanes = w;
     s.count = filled;
-    std::int32_t const made = push(s, operands, n.operand_count);
+    std::int32_t const made = lanes_.push(s, operands, n.operand_count);
     for (int i = 0; i < filled; ++i)
-      at_[begin(g_.result(g_.nodes[members_[chosen_[c + i]].node]))] = {made, i};
+      elements_.at[elements_.begin(g_, g_.result(g_.nodes[members_[chosen_[c + i]].node]))] = {made, i};
   }
 };
 

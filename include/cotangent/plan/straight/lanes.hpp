@@ -21,17 +21,35 @@ struct lane_ref {
   friend constexpr bool operator==(lane_ref const&, lane_ref const&) = default;
 };
 
+/// The location of each element of each tensor.
+struct element_lanes {
+  array<std::int32_t> first; // by symbol: its first element in `at`
+  array<lane_ref> at;
+
+  /// Adds the elements of a tensor, whose locations are still to be set.
+  constexpr std::int32_t begin(graph_view const& g, symbol t) {
+    first[t] = at.size();
+    for (int k = elements_of(g, t); k-- > 0;) at.push({});
+    return first[t];
+  }
+  constexpr lane_ref const* of(symbol t) const { return at.data() + first[t]; }
+};
+
+/// A program that is being written, and the values that hold what was gathered.
 class lane_gatherer {
-protected:
-  graph_view g_;
-  lane_rule rule_;
+  lane_rule const& rule_;
   straight_program p_;
   array<std::int32_t> arguments_; // the number of elements of each
   array<element> argument_types_;
 
-  constexpr lane_gatherer(graph_view const& g, int vector_bytes) : g_(g), rule_(g, vector_bytes) {
-    p_.widest = rule_.widest;
+public:
+  constexpr explicit lane_gatherer(lane_rule const& rule) : rule_(rule) { p_.widest = rule.widest; }
+
+  constexpr void add_argument(int elements, element type) {
+    arguments_.push(elements);
+    argument_types_.push(type);
   }
+  constexpr straight_program const& written() const { return p_; }
 
   constexpr std::int32_t push(straight_step s, straight_operand const* operands, int operand_count) {
     s.first = p_.operands.size();

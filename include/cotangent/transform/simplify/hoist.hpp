@@ -11,7 +11,11 @@
 
 namespace cotangent::detail {
 
-class hoisting : hoist_values {
+class hoisting {
+  graph_view g_;
+  builder b_;
+  rewriter copy_;
+  hoist_values values_;
   region_nodes nodes_;
   late_products late_;
   array<bool> left_out_; // by node; empty if none is
@@ -24,12 +28,13 @@ class hoisting : hoist_values {
   hash_index made_index_;
 
 public:
-  constexpr hoisting(graph_view const& g, bool sums_later) : hoist_values(g), nodes_(g), late_(g_, sums_later) {
+  constexpr hoisting(graph_view const& g, bool sums_later)
+      : g_(g), copy_(g, b_), values_(g_, b_, copy_), nodes_(g), late_(g_, sums_later) {
     array<symbol> in, out;
-    for (int k = 0; k < g_.input_count(); ++k) in.push(get_old(g_.input(k), 0));
+    for (int k = 0; k < g_.input_count(); ++k) in.push(values_.get_old(g_.input(k), 0));
     b_.set_inputs(in.data(), in.size());
     visit(0);
-    for (int k = 0; k < g_.output_count(); ++k) out.push(get_old(g_.output(k), 0));
+    for (int k = 0; k < g_.output_count(); ++k) out.push(values_.get_old(g_.output(k), 0));
     b_.set_outputs(out.data(), out.size());
   }
   constexpr graph take() { return static_cast<graph&&>(b_.edit()); }
@@ -47,18 +52,20 @@ private:
     symbol const* const ids = g_.ids + n.first;
     symbol const y = ids[n.operand_count];
     bool plain = n.flags.merges && n.result_count == 1 && n.op->kind != operation_kind::control &&
-                 n.op != info_of<op::label>() && g_.tensors[y].base == none && !has_number(y);
+                 n.op != info_of<op::label>() && g_.tensors[y].base == none && !values_.has_number(y);
     for (int k = 0; k < n.operand_count && plain; ++k) plain = ids[k] != none;
     if (!plain) return copy(n);
-    std::int32_t const v = number_node(i);
-    set_number(y, v);
-    if (!waits(v)) (void)get(v, depth());
+    std::int32_t const v = values_.number_node(i);
+    values_.set_number(y, v);
+    if (!values_.waits(v)) (void)values_.get(v, depth());
   }
+  constexpr int depth() const { return values_.depth(); }
+  constexpr std::int32_t shape_of(symbol old) const { return copy_.shapes[g_.tensors[old].shape]; }
   /// Copies a node unchanged into the sub-graph that is open.
   constexpr void copy(node const& n) {
     array<symbol> x, y;
-    for (int k = 0; k < n.operand_count; ++k) x.push(get_old(g_.operand(n, k), depth()));
-    for (int k = 0; k < n.result_count; ++k) y.push(get_old(g_.result(n, k), depth()));
+    for (int k = 0; k < n.operand_count; ++k) x.push(values_.get_old(g_.operand(n, k), depth()));
+    for (int k = 0; k < n.result_count; ++k) y.push(values_.get_old(g_.result(n, k), depth()));
     (void)b_.assign(n, x, y, g_.numbers + n.attribute);
   }
 
@@ -66,18 +73,18 @@ private:
 
   constexpr bool writes_views(node const& n) const {
     for (int k = 0; k < n.result_count; ++k)
-      if (g_.tensors[g_.result(n, k)].base != none || has_number(g_.result(n, k))) return true;
+      if (g_.tensors[g_.result(n, k)].base != none || values_.has_number(g_.result(n, k))) return true;
     return false;
   }
   /// The symbol `made` of the copied loop or branch is result k of node n.
   constexpr void name_result(node const& n, int k, std::int32_t owner, symbol made) {
     symbol const old = g_.result(n, k);
-    if (g_.tensors[old].base == none && !has_number(old)) {
-      set_number(old, fresh(made));
+    if (g_.tensors[old].base == none && !values_.has_number(old)) {
+      values_.set_number(old, values_.fresh(made));
       if (g_.tensors[old].name != none) b_.edit().tensors[made].name = g_.tensors[old].name;
       return;
     }
-    symbol const view = get_old(old, depth());
+    symbol const view = values_.get_old(old, depth());
     node const& at = b_.get().nodes[owner];
     b_.edit().ids[at.first + at.operand_count + k] = view;
     b_.edit().tensors[view].producer = owner;
@@ -86,7 +93,7 @@ private:
   constexpr array<std::int32_t> operands_of(node const& n) {
     array<std::int32_t> x;
     for (int k = 0; k < n.operand_count; ++k)
-      x.push(g_.operand(n, k) == none ? none : number(g_.operand(n, k)));
+      x.push(g_.operand(n, k) == none ? none : values_.number(g_.operand(n, k)));
     return x;
   }
   /// True if an equal loop or choice was copied and its results are visible here. Node i then has these results.
@@ -107,12 +114,13 @@ private:
       return false;
     }
     node const& m = g_.nodes[made_[at].node];
-    for (int k = 0; k < n.result_count; ++k) set_number(g_.result(n, k), number(g_.result(m, k)));
+    for (int k = 0; k < n.result_count; ++k) values_.set_number(g_.result(n, k), values_.number(g_.result(m, k)));
     return true;
   }
   constexpr bool in_sight(node const& m) {
     for (int k = 0; k < m.result_count; ++k)
-      if (!has_number(g_.result(m, k)) || place_of(number(g_.result(m, k))) == none) return false;
+      if (symbol const y = g_.result(m, k); !values_.has_number(y) || values_.place_of(values_.number(y)) == none)
+        return false;
     return m.result_count > 0;
   }
   template <class Visit> constexpr void each_region(node const& n, Visit visit) const {
@@ -191,10 +199,10 @@ private:
     if (t.depth > 0) {
       symbol const y = b_.symbol_of(t.type, shape_of(old), t.depth);
       (void)b_.assign(info_of<op::sequence_zero>(), nullptr, 0, &y, 1, nullptr, 0, b_.place);
-      return fresh(y);
+      return values_.fresh(y);
     }
     std::int64_t const nothing = 0;
-    return fresh(b_.push(info_of<op::constant>(), nullptr, 0, &nothing, 1, t.type, shape_of(old), b_.place));
+    return values_.fresh(b_.push(info_of<op::constant>(), nullptr, 0, &nothing, 1, t.type, shape_of(old), b_.place));
   }
 
   constexpr void visit_loop(std::int32_t i) {
@@ -202,10 +210,10 @@ private:
     loop_layout const at = loop_layout::of(g_, n);
     array<std::int32_t> const x = operands_of(n);
     b_.place = n.where;
-    if (x[0] != none && made_by(x[0]) == info_of<op::constant>() && constant_of(x[0]) <= 0 && !at.has_start() &&
-        !writes_views(n)) {
-      for (int k = 0; k < at.carried; ++k) set_number(g_.result(n, k), x[at.init(k)]);
-      for (int k = at.carried; k < n.result_count; ++k) set_number(g_.result(n, k), zeros(g_.result(n, k)));
+    bool const counted = x[0] != none && values_.is_constant(x[0]) && !at.has_start();
+    if (counted && values_.constant_of(x[0]) <= 0 && !writes_views(n)) {
+      for (int k = 0; k < at.carried; ++k) values_.set_number(g_.result(n, k), x[at.init(k)]);
+      for (int k = at.carried; k < n.result_count; ++k) values_.set_number(g_.result(n, k), zeros(g_.result(n, k)));
       return;
     }
     if (found(i, x)) return;
@@ -219,40 +227,42 @@ private:
         continue;
       }
       carried.push(k);
-      inits.push(get(x[at.init(k)], depth()));
+      inits.push(values_.get(x[at.init(k)], depth()));
     }
-    for (int k = 0; k < at.scanned; ++k) scans.push(get(x[at.scan(k)], depth()));
-    loop_builder loop(b_, {inits.data(), inits.size(), x[0] == none ? none : get(x[0], depth()), at.flags,
-                           scans.data(), at.scanned, at.has_start() ? get(x[at.start()], depth()) : none, at.tape_limit});
-    bool const counted = x[0] != none && made_by(x[0]) == info_of<op::constant>() && constant_of(x[0]) > 0 && !at.has_start(),
-               surely_runs = counted && (at.condition == none || (at.flags & loop_layout::runs_first) != 0);
+    for (int k = 0; k < at.scanned; ++k) scans.push(values_.get(x[at.scan(k)], depth()));
+    loop_builder loop(b_, {inits.data(), inits.size(), x[0] == none ? none : values_.get(x[0], depth()), at.flags,
+                           scans.data(), at.scanned, at.has_start() ? values_.get(x[at.start()], depth()) : none,
+                           at.tape_limit});
+    bool const surely_runs = counted && values_.constant_of(x[0]) > 0 &&
+                             (at.condition == none || (at.flags & loop_layout::runs_first) != 0);
     auto const enter = [&](std::int32_t region, symbol const* in) {
-      open(&loop, true, surely_runs && region == at.body);
-      set_number(g_.input(0, region), fresh(in[0]));
-      for (int k = 0; k < carried.size(); ++k) set_number(g_.input(at.init(carried[k]), region), fresh(in[1 + k]));
-      for (int k = 0; k < at.captured; ++k) set_number(g_.input(at.capture(k), region), x[at.capture(k)]);
+      values_.open(&loop, true, surely_runs && region == at.body);
+      values_.set_number(g_.input(0, region), values_.fresh(in[0]));
+      for (int k = 0; k < carried.size(); ++k)
+        values_.set_number(g_.input(at.init(carried[k]), region), values_.fresh(in[1 + k]));
+      for (int k = 0; k < at.captured; ++k) values_.set_number(g_.input(at.capture(k), region), x[at.capture(k)]);
     };
     if (at.condition != none) {
       enter(at.condition, loop.open_condition());
       visit(at.condition);
-      symbol const goes_on = get_old(g_.output(0, at.condition), depth());
+      symbol const goes_on = values_.get_old(g_.output(0, at.condition), depth());
       loop.close_condition(goes_on);
-      close();
+      values_.close();
     }
     symbol const* const in = loop.open_body();
     enter(at.body, in);
     for (int k = 0; k < at.scanned; ++k)
-      set_number(g_.input(at.scan(k), at.body), fresh(in[1 + inits.size() + k]));
+      values_.set_number(g_.input(at.scan(k), at.body), values_.fresh(in[1 + inits.size() + k]));
     visit(at.body);
     array<symbol> out, factors;
-    for (int const k : carried) out.push(get_old(g_.output(k, at.body), depth()));
-    for (int k = 0; k < at.stacked; ++k) out.push(get_old(g_.output(at.entry(k), at.body), depth()));
+    for (int const k : carried) out.push(values_.get_old(g_.output(k, at.body), depth()));
+    for (int k = 0; k < at.stacked; ++k) out.push(values_.get_old(g_.output(at.entry(k), at.body), depth()));
     for (late_product const& p : late)
       for (symbol const t : p.factor)
         if (late_.scanned(n, t) < 0 && late_products::index_of(factors, t) == factors.size()) factors.push(t);
-    for (symbol const t : factors) out.push(get_old(t, depth()));
+    for (symbol const t : factors) out.push(values_.get_old(t, depth()));
     loop.close_body(out.data(), inits.size(), out.data() + inits.size(), at.stacked + factors.size());
-    close();
+    values_.close();
     std::int32_t const owner = loop.finish(n.where);
     if (owner == none) return;
     b_.edit().nodes[owner].flags = n.flags;
@@ -266,7 +276,7 @@ private:
       term of[2];
       for (int k = 0; k < 2; ++k)
         if (int const scan = late_.scanned(n, p.factor[k]); scan < 0) of[k] = stacks[late_products::index_of(factors, p.factor[k])];
-        else of[k] = rows_of(get(x[scan], depth()), shape_of_all(p.factor[k], late_.trips(n)));
+        else of[k] = rows_of(values_.get(x[scan], depth()), shape_of_all(p.factor[k], late_.trips(n)));
       add_product(n, p, x[at.init(p.carried)], of);
     }
   }
@@ -303,10 +313,11 @@ private:
       matrix[k] = op::reshape::of(factors[k], b_.shape(dimensions{2, {b_.product(trips, p.rows), p.columns[k]}}));
     }
     term sum = op::reshape::of(op::matmul::of(matrix[0], matrix[1], true, false), shape_of(g_.result(n, p.carried)));
-    if (made_by(init) != info_of<op::constant>() || constant_of(init) != 0) sum = term{&b_, get(init, depth())} + sum;
+    bool const from_zero = values_.is_constant(init) && values_.constant_of(init) == 0;
+    if (!from_zero) sum = term{&b_, values_.get(init, depth())} + sum;
     b_.flags = flags;
     b_.place = n.where;
-    set_number(g_.result(n, p.carried), fresh(sum.id));
+    values_.set_number(g_.result(n, p.carried), values_.fresh(sum.id));
   }
 
   constexpr void visit_case(std::int32_t i) {
@@ -314,7 +325,7 @@ private:
     case_layout const at = case_layout::of(g_, n);
     array<std::int32_t> const x = operands_of(n);
     b_.place = n.where;
-    if (made_by(x[0]) == info_of<op::constant>() && !writes_views(n)) return visit_branch(n, at, x);
+    if (values_.is_constant(x[0]) && !writes_views(n)) return visit_branch(n, at, x);
     if (found(i, x)) return;
     array<std::int32_t> passing; // values
     array<int> bypass(at.results, -1);
@@ -326,19 +337,19 @@ private:
       if (bypass[k] < 0) bypass[k] = passing.push(v);
     }
     array<symbol> values;
-    for (std::int32_t const v : passing) values.push(get(v, depth()));
-    case_builder choice(b_, get(x[0], depth()), values.data(), values.size());
+    for (std::int32_t const v : passing) values.push(values_.get(v, depth()));
+    case_builder choice(b_, values_.get(x[0], depth()), values.data(), values.size());
     for (int j = 0; j < at.branches; ++j) {
       std::int32_t const r = at.branch(j);
       symbol const* const in = choice.open_branch();
-      open(&choice, false);
-      for (int k = 0; k < passing.size(); ++k) put(passing[k], depth(), in[k]);
-      for (int k = 0; k < at.values; ++k) set_number(g_.input(k, r), x[case_layout::value(k)]);
+      values_.open(&choice, false);
+      for (int k = 0; k < passing.size(); ++k) values_.put(passing[k], depth(), in[k]);
+      for (int k = 0; k < at.values; ++k) values_.set_number(g_.input(k, r), x[case_layout::value(k)]);
       visit(r);
       array<symbol> out;
-      for (int k = 0; k < at.results; ++k) out.push(get_old(g_.output(k, r), depth()));
+      for (int k = 0; k < at.results; ++k) out.push(values_.get_old(g_.output(k, r), depth()));
       choice.close_branch(out.data(), out.size());
-      close();
+      values_.close();
     }
     std::int32_t const owner = choice.finish(bypass.data(), n.where);
     if (owner == none) return;
@@ -347,15 +358,15 @@ private:
   }
   /// The branch that is known comes here.
   constexpr void visit_branch(node const& n, case_layout const& at, array<std::int32_t> const& x) {
-    std::int64_t const index = constant_of(x[0]);
+    std::int64_t const index = values_.constant_of(x[0]);
     bool const one = index >= 0 && index < at.branches;
     std::int32_t const r = one ? at.branch(static_cast<int>(index)) : none;
-    for (int k = 0; k < at.values && one; ++k) set_number(g_.input(k, r), x[case_layout::value(k)]);
+    for (int k = 0; k < at.values && one; ++k) values_.set_number(g_.input(k, r), x[case_layout::value(k)]);
     if (one) visit(r);
     for (int k = 0; k < at.results; ++k) {
       symbol const y = one ? g_.output(k, r) : none;
       bool const passes = !one && at.bypass(k) >= 0;
-      set_number(g_.result(n, k), y != none ? number(y)
+      values_.set_number(g_.result(n, k), y != none ? values_.number(y)
                                   : passes  ? x[case_layout::value(at.bypass(k))]
                                             : zeros(g_.result(n, k)));
     }

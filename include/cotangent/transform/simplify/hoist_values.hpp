@@ -16,10 +16,9 @@ namespace cotangent::detail {
 /// Rebuilds a graph by value numbering. A value is an operation applied to values, independent of its sub-graph. Captured inputs
 /// of a sub-graph have the numbers of the values outside; its other inputs are new values.
 class hoist_values {
-protected:
-  graph_view g_;
-  builder b_;
-  rewriter copy_;
+  graph_view const& g_;
+  builder& b_;
+  rewriter& copy_;
 
   /// A sub-graph that is being built.
   struct frame {
@@ -31,7 +30,6 @@ protected:
   };
   array<frame> frames_; // by depth
 
-private:
   static constexpr std::int64_t cheap =
       4; // a cheaper elementwise operation is not worth a tensor
 
@@ -57,9 +55,10 @@ private:
   hash_index known_;
   std::int32_t serials_ = 0;
 
-protected:
-  constexpr explicit hoist_values(graph_view const& g)
-      : g_(g), copy_(g, b_), number_(g.tensor_count, none) {
+public:
+  /// Of the graph `g`, which `copy` copies into `to`.
+  constexpr hoist_values(graph_view const& g, builder& to, rewriter& copy)
+      : g_(g), b_(to), copy_(copy), number_(g.tensor_count, none) {
     b_.reserve(g.tensor_count, g.node_count, g.id_count);
     values_.reserve(g.tensor_count);
     places_.reserve(g.tensor_count);
@@ -76,8 +75,6 @@ protected:
     (void)frames_.pop();
     b_.region = frames_.back().region;
   }
-  constexpr std::int32_t shape_of(symbol old) const { return copy_.shapes[g_.tensors[old].shape]; }
-
   // ---- numbers
 
   /// A value that nothing else is equal to, and where it is.
@@ -95,8 +92,8 @@ protected:
   }
   constexpr void set_number(symbol old, std::int32_t v) { number_[old] = v; }
   constexpr bool has_number(symbol old) const { return number_[old] != none; }
-  constexpr operation const* made_by(std::int32_t v) const {
-    return values_[v].node == none ? nullptr : g_.nodes[values_[v].node].op;
+  constexpr bool is_constant(std::int32_t v) const {
+    return values_[v].node != none && g_.nodes[values_[v].node].op == info_of<op::constant>();
   }
   constexpr std::int64_t constant_of(std::int32_t v) const { return g_.attribute(g_.nodes[values_[v].node]); }
 

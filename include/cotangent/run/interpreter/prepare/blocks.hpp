@@ -2,7 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_PREPARE_BLOCKS_HPP
 #define COTANGENT_RUN_INTERPRETER_PREPARE_BLOCKS_HPP
 
-#include <cotangent/run/interpreter/prepare/segment_parts.hpp>
+#include <cotangent/run/interpreter/prepare/segment_writer.hpp>
 #include <cotangent/run/interpreter/prepare/uses.hpp>
 
 #include <cstdint>
@@ -14,17 +14,16 @@ namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
 
-template <class Units> class block_emit : protected segment_parts<Units> {
-protected:
-  using parts = segment_parts<Units>;
-  using parts::count_of, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
-      parts::is_bytes, parts::is_fixed, parts::kernels_of, parts::of_unit_,
-      parts::push, parts::result_of, parts::stamp_, parts::stands_at, parts::t_, parts::type_;
+template <class Units> class block_emit {
+  Units& t_;
+  segment_writer<Units>& to_;
 
-  explicit block_emit(Units& units) : parts(units), uses_(units) {}
+public:
+  block_emit(Units& units, segment_writer<Units>& to) : t_(units), to_(to), uses_(units) {}
 
-  void emit_in_blocks(bool whole) {
-    uses_.find(first_, end_, [this](int u) { return t_.is_read_outside(u); });
+  /// Emits the units of the segment that is being written.
+  void emit(bool whole) {
+    uses_.find(to_.first, to_.end, [this](int u) { return t_.is_read_outside(u); });
     for (std::int32_t& h : holds_) h = nothing;
     now_ = 0;
     last_ = -1;
@@ -34,7 +33,7 @@ protected:
       spot to = spot::a;
       if (!takes_form(u, to)) emit_leaving(u);
       ++now_;
-      for (int k = 0; k < count_of(u); ++k) free_block(t_.source(u, k));
+      for (int k = 0; k < to_.count_of(u); ++k) free_block(t_.source(u, k));
       holds_[static_cast<int>(to)] = u;
       put_outside(u, to, whole);
     }
@@ -52,14 +51,12 @@ private:
   spot moved_from_ = spot::none, moved_to_ = spot::none; // the last step, if it was a move
 
   bool is_live(std::int32_t v) const { return v != nothing && uses_.next(v) != uses_.never; }
-  bool is_in_memory(std::int32_t v) const {
-    return v < first_ || (v < of_unit_.size() && of_unit_[v].stamp == stamp_);
-  }
+  bool is_in_memory(std::int32_t v) const { return to_.is_in_memory(v); }
   spot place_of(int u, int k) const {
     std::int32_t const v = t_.source(u, k);
     for (int r = 0; r < 3; ++r)
       if (holds_[r] == v) return static_cast<spot>(r);
-    return is_fixed(u, k) ? spot::fixed : spot::memory;
+    return to_.is_fixed(u, k) ? spot::fixed : spot::memory;
   }
   /// Copies a value to the location where it is read. Two consecutive moves become one step if such a step
   /// exists.
@@ -80,21 +77,19 @@ private:
         return;
       }
     }
-    push(b.run[type_], loads ? entry : 0, 0, loads ? 0 : entry);
+    to_.push(b.run[to_.type], loads ? entry : 0, 0, loads ? 0 : entry);
     steps.back().code = static_cast<std::uint16_t>(b.find(known_form::is_move, from, to));
     moved_from_ = from;
     moved_to_ = to;
   }
   void store(spot r) {
-    std::int32_t const v = holds_[static_cast<int>(r)], entry = block_of_memory();
+    std::int32_t const v = holds_[static_cast<int>(r)], entry = to_.block_of_memory();
     move(r, spot::memory, entry);
-    stands_at(v, entry);
+    to_.stands_at(v, entry);
   }
   /// Frees the block of memory of a value that is dead.
   void free_block(std::int32_t v) {
-    if (v < first_ || is_live(v) || !is_in_memory(v) || of_unit_[v].entry >= 0) return;
-    free_.push(of_unit_[v].entry);
-    of_unit_[v].stamp = 0;
+    if (v >= to_.first && !is_live(v)) to_.free_block(v);
   }
 
   /// The block to evict in favor of block a: its value has a later use than the value of block a. Block a
@@ -131,7 +126,7 @@ private:
   /// Emits unit u as a step of the kernels on three blocks, with its result in `to`; false if no form fits.
   bool takes_form(int u, spot& to) {
     operation const* const op = t_.op_of(u);
-    if (is_bytes(u, 0) || !t_.kernels().blocks.knows(op)) return false;
+    if (to_.is_bytes(u, 0) || !t_.kernels().blocks.knows(op)) return false;
     int order[3]{0, 1, 2};
     spot p[3];
     bool found = false;
@@ -154,8 +149,8 @@ private:
     }
     std::int32_t entry[2]{0, 0};
     int entries = 0;
-    for (int k = 0; k < count_of(u); ++k)
-      if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = entry_of(u, order[k]);
+    for (int k = 0; k < to_.count_of(u); ++k)
+      if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = to_.entry_of(u, order[k]);
     block_kernels const& b = t_.kernels().blocks;
     int const code = b.find(op, p[0], p[1], p[2], to);
     moved_from_ = spot::none;
@@ -167,7 +162,7 @@ private:
       steps.back().code = static_cast<std::uint16_t>(pair);
       return true;
     }
-    push(b.run[type_], entry[0], entry[1]);
+    to_.push(b.run[to_.type], entry[0], entry[1]);
     steps.back().code = static_cast<std::uint16_t>(code);
     last_ = steps.size();
     last_takes_ = entries > 0;
@@ -176,14 +171,14 @@ private:
   /// The blocks that unit u reads.
   unsigned read_by(int u) const {
     unsigned r = 0;
-    for (int k = 0; k < count_of(u); ++k)
+    for (int k = 0; k < to_.count_of(u); ++k)
       if (spot const is = place_of(u, k); is <= spot::c) r |= 1u << static_cast<int>(is);
     return r;
   }
   /// Finds the form for the operands' locations; commutative operations try both orders.
   bool find_form(int u, operation const* op, spot to, int* order, spot* p) const {
-    threaded_set const& s = *t_.kernels().find(op)->threaded[type_];
-    int const n = count_of(u);
+    threaded_set const& s = *t_.kernels().find(op)->threaded[to_.type];
+    int const n = to_.count_of(u);
     bool const exchanges = n == 2 ? s.at[1][0].run == nullptr : n == 3 && s.at[1][0].run == nullptr;
     for (int turn = 0; turn < (exchanges ? 2 : 1); ++turn) {
       order[0] = turn, order[1] = 1 - turn, order[2] = 2;
@@ -195,14 +190,14 @@ private:
   /// Moves one operand to block a, if block a holds none: one that is in a block, else one in memory.
   bool bring(int u, operation const* op, int* order, spot* p) {
     int which = -1;
-    for (int k = 0; k < count_of(u); ++k) {
+    for (int k = 0; k < to_.count_of(u); ++k) {
       spot const is = place_of(u, k);
       if (is == spot::a) return false;
       if (which < 0 || is < place_of(u, which)) which = k;
     }
     keep(read_by(u));
     spot const from = place_of(u, which);
-    move(from, spot::a, from <= spot::c ? 0 : entry_of(u, which));
+    move(from, spot::a, from <= spot::c ? 0 : to_.entry_of(u, which));
     std::int32_t const v = t_.source(u, which);
     holds_[0] = v;
     return find_form(u, op, spot::a, order, p);
@@ -211,44 +206,44 @@ private:
   /// Emits unit u by a kernel that takes only block a: all other operands, and live values, are stored first.
   void emit_leaving(int u) {
     int const block = operand_to_leave_with(u);
-    bool const bytes = is_bytes(u, block);
+    bool const bytes = to_.is_bytes(u, block);
     for (int r = 0; r < 3; ++r) {
       std::int32_t const w = holds_[r];
       bool read = is_live(w);
-      for (int k = 0; k < count_of(u); ++k) read = read || (k != block && t_.source(u, k) == w);
+      for (int k = 0; k < to_.count_of(u); ++k) read = read || (k != block && t_.source(u, k) == w);
       if (w != nothing && read && !is_in_memory(w)) store(static_cast<spot>(r));
     }
     spot const is = place_of(u, block);
-    if (bytes) push(t_.kernels().load_mask[type_], entry_of(u, block));
-    else if (is != spot::a) move(is, spot::a, is <= spot::c ? 0 : entry_of(u, block));
+    if (bytes) to_.push(t_.kernels().load_mask[to_.type], to_.entry_of(u, block));
+    else if (is != spot::a) move(is, spot::a, is <= spot::c ? 0 : to_.entry_of(u, block));
     int others[2]{-1, -1};
-    threaded_pair const run = kernels_of(u, block, others);
-    std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
-                       y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
-    push(run.run, x, y);
+    threaded_pair const run = to_.kernels_of(u, block, others);
+    std::int32_t const x = others[0] >= 0 ? to_.entry_of(u, others[0]) : 0,
+                       y = others[1] >= 0 ? to_.entry_of(u, others[1]) : 0;
+    to_.push(run.run, x, y);
     moved_from_ = spot::none;
     for (std::int32_t& h : holds_) h = nothing;
   }
   int operand_to_leave_with(int u) const {
-    if (is_bytes(u, 0)) return 0;
+    if (to_.is_bytes(u, 0)) return 0;
     int which = 0;
-    for (int k = 1; k < count_of(u); ++k)
+    for (int k = 1; k < to_.count_of(u); ++k)
       if (place_of(u, k) < place_of(u, which)) which = k;
     return which;
   }
 
   /// Stores a result that is read outside the segment.
   void put_outside(int u, spot from, bool whole) {
-    if (t_.last[u] < end_ && !t_.is_read_outside(u)) return;
+    if (t_.last[u] < to_.end && !t_.is_read_outside(u)) return;
     t_.slots[u] = none;
-    std::int32_t const entry = result_of(u, whole);
+    std::int32_t const entry = to_.result_of(u, whole);
     if (t_.result_type(u) != element::boolean) {
       move(from, spot::memory, entry);
-      return stands_at(u, entry);
+      return to_.stands_at(u, entry);
     }
     for (int r = 0; r < 3; ++r) save(static_cast<spot>(r));
     if (from != spot::a) move(from, spot::a);
-    push(t_.kernels().store_mask[type_], 0, 0, entry);
+    to_.push(t_.kernels().store_mask[to_.type], 0, 0, entry);
     moved_from_ = spot::none;
     for (std::int32_t& h : holds_) h = nothing;
     holds_[0] = u;

@@ -14,15 +14,16 @@ namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
 
-template <class Units> class segment_emit : block_emit<Units> {
-  using parts = segment_parts<Units>;
-  using parts::count_of, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
-      parts::is_bytes, parts::is_fixed, parts::line_bytes_, parts::moving_,
-      parts::kernels_of, parts::of_unit_, parts::push, parts::result_of, parts::stamp_, parts::staging_bytes_,
-      parts::stands_at, parts::still_, parts::t_, parts::type_, parts::unplaced;
+template <class Units> class segment_emit {
+  Units& t_;
+  segment_writer<Units> to_{t_};
+  block_emit<Units> blocks_{t_, to_};
+  std::int64_t staging_bytes_ = 0;
 
 public:
-  explicit segment_emit(Units& units) : block_emit<Units>(units) {}
+  explicit segment_emit(Units& units) : t_(units) {}
+  segment_emit(segment_emit const&) = delete; // its parts refer to each other
+  segment_emit& operator=(segment_emit const&) = delete;
 
   /// The end of the units from u on that fit one segment; u if it has no threaded kernel.
   int end_of(int u) const {
@@ -48,39 +49,33 @@ public:
 
   /// Emits units first <= u < end. `whole`: results of the program may be written to their final location.
   void emit(int first, int end, bool whole) {
-    first_ = first;
-    end_ = end;
-    type_ = t_.type[first];
-    moving_.clear();
-    still_.clear();
-    free_.clear();
-    ++stamp_;
+    to_.begin(first, end);
     segment s;
     s.steps.first = t_.program.threaded.size();
-    s.block = static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4));
-    if (t_.kernels().blocks.run[type_] != nullptr && end - first > 2) this->emit_in_blocks(whole);
+    s.block = static_cast<std::int32_t>(kernels::block_bytes / (to_.type == 1 ? 8 : 4));
+    if (t_.kernels().blocks.run[to_.type] != nullptr && end - first > 2) blocks_.emit(whole);
     else {
       find_stored();
       for (int u = first; u < end; ++u) emit_unit(u, whole);
     }
-    push(&kernels::threaded_end);
+    to_.push(&kernels::threaded_end);
     s.steps.count = t_.program.threaded.size() - s.steps.first;
     for (int k = s.steps.first; k < t_.program.threaded.size(); ++k) {
       kernels::threaded_step& step = t_.program.threaded[k];
       for (std::int16_t* const e : {&step.x, &step.y, &step.to})
-        if (*e < 0) *e = static_cast<std::int16_t>(moving_.size() - 1 - *e);
+        if (*e < 0) *e = static_cast<std::int16_t>(to_.moving.size() - 1 - *e);
     }
-    s.entries = {t_.program.entries.size(), moving_.size() + still_.size()};
-    s.moving = moving_.size();
-    for (segment_entry const& e : moving_)
+    s.entries = {t_.program.entries.size(), to_.moving.size() + to_.still.size()};
+    s.moving = to_.moving.size();
+    for (segment_entry const& e : to_.moving)
       if (e.row_step != 0) s.blocks_of_row = static_cast<std::int32_t>(t_.row_length() / s.block);
     s.distances = t_.program.distances.size();
-    for (segment_entry const& e : moving_) t_.program.distances.push(e.step);
-    for (segment_entry const& e : moving_)
+    for (segment_entry const& e : to_.moving) t_.program.distances.push(e.step);
+    for (segment_entry const& e : to_.moving)
       if (s.blocks_of_row > 0) t_.program.distances.push(e.step + e.row_step);
     s.fetches = s.steps.count > 8 && bytes_moved() > cache_bytes;
-    for (segment_entry const& e : moving_) t_.program.entries.push(e);
-    for (segment_entry const& e : still_) t_.program.entries.push(e);
+    for (segment_entry const& e : to_.moving) t_.program.entries.push(e);
+    for (segment_entry const& e : to_.still) t_.program.entries.push(e);
     bool const full = t_.elements % s.block == 0 && t_.tile_elements % s.block == 0; // every block is full
     std::int64_t const staged = full ? 0 : kernels::block_bytes * s.moving;
     if (staging_bytes_ < staged) staging_bytes_ = staged;
@@ -91,14 +86,14 @@ public:
   }
 
   /// The scratch bytes of all segments; `place` sets their offset.
-  std::int64_t bytes() const noexcept { return line_bytes_ + staging_bytes_; }
+  std::int64_t bytes() const noexcept { return to_.line_bytes + staging_bytes_; }
   void place(std::int64_t offset) {
     for (segment_entry& e : t_.program.entries)
-      if (e.at.base == unplaced) {
+      if (e.at.base == to_.unplaced) {
         e.at.base = base::scratch;
         e.at.offset += offset;
       }
-    for (segment& s : t_.program.segments) s.staging = offset + line_bytes_;
+    for (segment& s : t_.program.segments) s.staging = offset + to_.line_bytes;
   }
 
 private:
@@ -110,70 +105,70 @@ private:
   static constexpr std::int64_t cache_bytes = std::int64_t{2} << 20;
   std::int64_t bytes_moved() const {
     std::int64_t each = 0;
-    for (segment_entry const& e : moving_) each += e.at.base == base::scratch ? 0 : e.bytes;
+    for (segment_entry const& e : to_.moving) each += e.at.base == base::scratch ? 0 : e.bytes;
     return each * t_.elements;
   }
   /// True if unit u reads the result of the previous unit.
   bool previous(int u, int first) const {
-    for (int k = 0; u > first && k < count_of(u); ++k)
+    for (int k = 0; u > first && k < to_.count_of(u); ++k)
       if (t_.source(u, k) == u - 1) return true;
     return false;
   }
 
   /// The operand of unit u that is in the block.
   int operand_in_block(int u) const {
-    if (is_bytes(u, 0)) return 0;
-    for (int k = 0; u > first_ && k < count_of(u); ++k)
+    if (to_.is_bytes(u, 0)) return 0;
+    for (int k = 0; u > to_.first && k < to_.count_of(u); ++k)
       if (t_.source(u, k) == u - 1) return k;
     if (t_.operand_type(u, 0) == element::boolean) return 0;
-    for (int k = 0; k < count_of(u); ++k)
-      if (!is_fixed(u, k)) return k;
+    for (int k = 0; k < to_.count_of(u); ++k)
+      if (!to_.is_fixed(u, k)) return k;
     return 0;
   }
 
   void find_stored() {
-    read_until_.assign(end_ - first_, none);
-    for (int u = first_; u < end_; ++u) {
+    read_until_.assign(to_.end - to_.first, none);
+    for (int u = to_.first; u < to_.end; ++u) {
       int const block = operand_in_block(u);
-      for (int k = 0; k < count_of(u); ++k)
-        if (std::int32_t const from = t_.source(u, k); from >= first_ && !(k == block && from == u - 1))
-          read_until_[from - first_] = u;
+      for (int k = 0; k < to_.count_of(u); ++k)
+        if (std::int32_t const from = t_.source(u, k); from >= to_.first && !(k == block && from == u - 1))
+          read_until_[from - to_.first] = u;
     }
   }
 
   void emit_unit(int u, bool whole) {
     int const block = operand_in_block(u);
-    if (is_bytes(u, block)) push(t_.kernels().load_mask[type_], entry_of(u, block));
-    else if (u == first_ || t_.source(u, block) != u - 1)
-      push(t_.kernels().load[is_fixed(u, block) ? 1 : 0], entry_of(u, block));
+    if (to_.is_bytes(u, block)) to_.push(t_.kernels().load_mask[to_.type], to_.entry_of(u, block));
+    else if (u == to_.first || t_.source(u, block) != u - 1)
+      to_.push(t_.kernels().load[to_.is_fixed(u, block) ? 1 : 0], to_.entry_of(u, block));
     int others[2]{-1, -1};
-    threaded_pair const run = kernels_of(u, block, others);
-    std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
-                       y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
-    for (int k = 0; k < count_of(u); ++k) { // the last read of a block of memory frees it
+    threaded_pair const run = to_.kernels_of(u, block, others);
+    std::int32_t const x = others[0] >= 0 ? to_.entry_of(u, others[0]) : 0,
+                       y = others[1] >= 0 ? to_.entry_of(u, others[1]) : 0;
+    for (int k = 0; k < to_.count_of(u); ++k) { // the last read of a block of memory frees it
       std::int32_t const source = t_.source(u, k);
-      if (source < first_ || read_until_[source - first_] != u || of_unit_[source].entry >= 0) continue;
-      free_.push(of_unit_[source].entry);
-      read_until_[source - first_] = none;
+      if (source < to_.first || read_until_[source - to_.first] != u) continue;
+      to_.free_block(source);
+      read_until_[source - to_.first] = none;
     }
-    bool const mask = t_.result_type(u) == element::boolean, far = t_.last[u] >= end_ || t_.is_read_outside(u);
-    bool const near = read_until_[u - first_] != none && !(far && !mask);
+    bool const mask = t_.result_type(u) == element::boolean, far = t_.last[u] >= to_.end || t_.is_read_outside(u);
+    bool const near = read_until_[u - to_.first] != none && !(far && !mask);
     t_.slots[u] = none;
-    std::int32_t const far_entry = far ? result_of(u, whole) : 0, near_entry = near ? block_of_memory() : 0;
-    if (near) stands_at(u, near_entry);
-    else if (far && !mask) stands_at(u, far_entry);
+    std::int32_t const far_entry = far ? to_.result_of(u, whole) : 0, near_entry = near ? to_.block_of_memory() : 0;
+    if (near) to_.stands_at(u, near_entry);
+    else if (far && !mask) to_.stands_at(u, far_entry);
     bool const stored = run.stored != nullptr && !mask && (far || near);
-    push(stored ? run.stored : run.run, x, y, near ? near_entry : far_entry);
-    if (far && mask) push(t_.kernels().store_mask[type_], 0, 0, far_entry);
+    to_.push(stored ? run.stored : run.run, x, y, near ? near_entry : far_entry);
+    if (far && mask) to_.push(t_.kernels().store_mask[to_.type], 0, 0, far_entry);
     if ((near || (far && !mask)) && !stored)
-      push(&kernels::threaded_store, 0, 0, near ? near_entry : far_entry);
+      to_.push(&kernels::threaded_store, 0, 0, near ? near_entry : far_entry);
   }
 
   /// Frees slots of the tile only after the segment has run: before, elements of another size would have
   /// another stride.
   void release(int first, int end) {
     for (int u = first; u < end; ++u)
-      for (int k = 0; k < count_of(u); ++k)
+      for (int k = 0; k < to_.count_of(u); ++k)
         if (std::int32_t const from = t_.source(u, k); from < first) t_.release(from, end - 1);
   }
 };
