@@ -54,6 +54,19 @@ template <class F> inline constexpr auto squares = [](auto rows, auto numbers, a
   return ct::sum(ct::square(mapped<F>(rows, numbers, w)));
 };
 template <class F> inline constexpr auto square = [](auto r, auto k, auto w) { return ct::square(F{}(r, k, w)); };
+/// The same sum, of squares that are part of the body: the cotangents of its results depend on no result.
+template <class F> inline constexpr auto squares_in_rows = [](auto rows, auto numbers, auto w) {
+  return ct::sum(mapped<std::remove_const_t<decltype(square<F>)>>(rows, numbers, w));
+};
+
+/// Loops of the graph itself, not of its loops.
+constexpr int outer_loops(ct::extend::graph_view const& g) {
+  int count = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) count += g.nodes[i].region == 0 && g.nodes[i].op == ct::info_of<ct::op::loop>();
+  return count;
+}
+template <class F, class... X>
+inline constexpr int loops_of = outer_loops(ct::detail::stages<F, X...>::simplified::view);
 
 struct rows_of_numbers {
   std::vector<double> rows, numbers, weights{0.4, 0.9, -0.3};
@@ -66,6 +79,11 @@ struct rows_of_numbers {
 /// Values, and the gradients of the sum of their squares.
 struct expected {
   std::vector<double> y, dr, dk, dw = std::vector<double>(3);
+  double sum() const {
+    double all = 0;
+    for (double const one : y) all += one * one;
+    return all;
+  }
 };
 template <class F> expected one_by_one(F const& f, rows_of_numbers const& x) {
   expected all;
@@ -99,11 +117,19 @@ template <class F> void in_graphs(F const& f, std::size_t n) {
   auto const r = g.input<double>("r", {count, 3}), k = g.input<double>("k", {count}), w = g.input<double>("w", {3});
   auto const y = mapped<F>(r, k, w);
   auto const d = g.gradient({ct::sum(y * y)}, {r, k, w});
-  auto p = g.compile({y, d[0], d[1], d[2]});
-  p.bind(r, x.rows);
-  p.bind(k, x.numbers);
-  p.bind(w, x.weights);
-  p.run();
+  auto const in_rows = squares_in_rows<F>(r, k, w);
+  auto const e = g.gradient({in_rows}, {r, k, w});
+  auto p = g.compile({y, d[0], d[1], d[2]}), q = g.compile({e[2], in_rows, e[1], e[0]});
+  for (auto* const one : {&p, &q}) {
+    one->bind(r, x.rows);
+    one->bind(k, x.numbers);
+    one->bind(w, x.weights);
+    one->run();
+  }
+  CHECK(q.value(in_rows)() == Approx(wanted.sum()).margin(1e-12));
+  same(q.value(e[0]), wanted.dr);
+  same(q.value(e[1]), wanted.dk);
+  same(q.value(e[2]), wanted.dw);
   same(p.value(y), wanted.y);
   same(p.value(d[0]), wanted.dr);
   same(p.value(d[1]), wanted.dk);
@@ -124,6 +150,14 @@ template <std::int64_t N, class F> void compiled(F const& f) {
   same(dr, wanted.dr);
   same(dk, wanted.dk);
   same(dw, wanted.dw);
+  auto const [value, slopes] = ct::value_and_grad<0, 1, 2>(squares_in_rows<F>)(r, k, w);
+  CHECK(value == Approx(wanted.sum()));
+  same(std::get<0>(slopes), wanted.dr);
+  same(std::get<1>(slopes), wanted.dk);
+  same(std::get<2>(slopes), wanted.dw);
+  auto const [same_value, pullback] = ct::vjp<0, 1, 2>(squares_in_rows<F>)(r, k, w); // two programs
+  CHECK(same_value == Approx(value));
+  same(std::get<2>(pullback(1.0)), wanted.dw);
 }
 template <class F> void check(F const& f) {
   for (int n : {0, 1, 2, 7, 8, 16, 17, 24, 25}) in_graphs(f, static_cast<std::size_t>(n));
@@ -181,6 +215,28 @@ TEST_CASE("The memory of a gradient of a map is that of one block, whatever the 
   using few = ct::program<gradient, ct::tensor<double, 32>>;
   using many = ct::program<gradient, ct::tensor<double, 3200>>;
   STATIC_REQUIRE(many::workspace_bytes - few::workspace_bytes <= 4 * 3168 * sizeof(double)); // arguments and results; a record: 100 times
+}
+TEST_CASE("The gradient of a map runs in one loop with it if it depends on no result") {
+  using function = std::remove_const_t<decltype(steps)>;
+  using rows = ct::tensor<double, 40, 3>;
+  using numbers = ct::tensor<double, 40>;
+  using weights = ct::tensor<double, 3>;
+  using in_rows = decltype(ct::value_and_grad<0, 2>(squares_in_rows<function>));
+  using after = decltype(ct::value_and_grad<0, 2>(squares<function>));
+  STATIC_REQUIRE(loops_of<in_rows, rows, numbers, weights> == 1);
+  STATIC_REQUIRE(loops_of<after, rows, numbers, weights> == 2);
+  // Two maps of the same rows, and rows whose number is a name
+  constexpr auto both = [](auto r, auto k, auto w) { return squares_in_rows<function>(r, k, w) * squares_in_rows<std::remove_const_t<decltype(sequence)>>(r, k, w); };
+  STATIC_REQUIRE(loops_of<decltype(ct::grad(both)), rows, numbers, weights> == 3); // the cotangents of one need the other
+  constexpr auto sum_of_both = [](auto r, auto k, auto w) { return squares_in_rows<function>(r, k, w) + squares_in_rows<std::remove_const_t<decltype(sequence)>>(r, k, w); };
+  STATIC_REQUIRE(loops_of<decltype(ct::value_and_grad(sum_of_both)), rows, numbers, weights> == 2);
+  STATIC_REQUIRE(loops_of<in_rows, ct::tensor<double, "n", 3>, ct::tensor<double, "n">, weights> == 1);
+}
+TEST_CASE("A map that prints runs before its gradient") {
+  constexpr auto total = [](auto x) {
+    return ct::sum(ct::map([](auto r) { return ct::for_loop(2, [&](auto, auto s) { return ct::sin(s + ct::print(r, "")); }, r); }, x));
+  };
+  STATIC_REQUIRE(loops_of<decltype(ct::value_and_grad(total)), ct::tensor<double, 20>> == 2);
 }
 TEST_CASE("Bodies that call C++ functions run row by row, in order") {
   ct::dynamic::graph g;

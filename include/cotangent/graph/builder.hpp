@@ -293,7 +293,7 @@ public:
 
   /// Permutes the nodes: node `order[k]` becomes the k-th. Symbols keep their numbers.
   constexpr void reorder(detail::array<std::int32_t> const& order) {
-    detail::array<std::int32_t> position(order.size());
+    detail::array<std::int32_t> position(g_.nodes.size(), none);
     detail::array<node> moved(order.size());
     for (std::int32_t k = 0; k < order.size(); ++k) {
       moved[k] = g_.nodes[order[k]];

@@ -6,6 +6,7 @@
 #include <cotangent/graph/order.hpp>
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/transform/rematerialize/checkpoint.hpp>
+#include <cotangent/transform/rematerialize/fuse_loops.hpp>
 #include <cotangent/transform/simplify/expand.hpp>
 #include <cotangent/transform/simplify/simplify.hpp>
 
@@ -29,6 +30,7 @@ struct prune;
 struct hoist;
 struct rewrite;
 struct compact;
+struct fuse;
 struct recompute;
 struct budget;
 struct expand;
@@ -42,6 +44,7 @@ using pipeline = pass_list<passes::order,     // every node follows the nodes wh
                            passes::rewrite,   // equal nodes are merged; the rewrites of docs/explanation/rewrites.md are applied
                            passes::compact,   // dead nodes are eliminated; multiply-adds are fused; nothing is rewritten after it
                            passes::prune,     // loops and branches again carry, capture and return only live values
+                           passes::fuse,      // a loop over rows whose gradient follows runs inside of the loop of that gradient
                            passes::recompute, // gradients of checkpointed functions read rematerialized values
                            passes::budget,    // the workspace fits the memory budget
                            passes::expand>;   // straight-line code has formulas in place of small linear systems
@@ -140,6 +143,16 @@ struct compact : always {
   static constexpr built run(graph_view const& g, auto const& o) {
     return {detail::compacted(g, o.simplify), {}};
   }
+  static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
+};
+
+/// A loop over rows runs inside of the loop of its gradient, unless this is part of another program.
+struct fuse {
+  static constexpr bool runs(graph_view const& g, auto const& o) {
+    return g.region_count > 2 && o.recompute != recomputation::always && detail::knows_regions(g) &&
+           fusable_loops(g).first != none;
+  }
+  static constexpr built run(graph_view const& g, auto const&) { return {fuse_loops(g), {}}; }
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
 };
 

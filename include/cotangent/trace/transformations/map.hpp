@@ -21,7 +21,7 @@ struct rows_by_loop {
                              AllRows const& all_rows) {
     builder& b = row.b;
     dimension const count = b.dims(row.rows[0]).size[0];
-    std::int64_t const at_once = rows_at_once(b.get(), before, b.region);
+    std::int64_t const at_once = rows_at_once(b.get(), before, b.region, COTANGENT_ABI_BYTES);
     auto const lacks_room = [&](array<symbol> const& of, int axes) {
       for (symbol const t : of)
         if (b.dims(t).rank + axes > max_rank) return true;
@@ -87,10 +87,12 @@ inline namespace COTANGENT_ABI {
 /// twice if it has loops or branches.
 /// Rows become an axis of the operations of the body (`vmap`), so that they fill SIMD lanes, and sums over them need no memory.
 ///
-/// A body with loops or branches runs on blocks of 64 bytes of numbers: 8 doubles, 16 floats. As with `vmap`, a loop goes on as long as
-/// any row of the block does, and all branches that rows select are computed. A gradient stores arguments and results alone, and
-/// computes a block again. Row by row run bodies whose loops have values of more than 9 elements, or operations without a batching
-/// rule, and rows whose number is a name; so do values that have no room for an axis more. Their gradients record values of all rows.
+/// A body with loops or branches runs on blocks of 64 bytes of numbers, 8 doubles or 16 floats; of 128 bytes with AVX-512. As with
+/// `vmap`, a loop goes on as long as any row of the block does, and all branches that rows select are computed. A gradient stores
+/// arguments and results alone. It computes a block with its gradient if that depends on no results, as the gradient of their sum;
+/// else it computes the block again. Row by row run bodies whose loops have values of more than 9 elements, or operations without a
+/// batching rule, and rows whose number is a name; so do values that have no room for an axis more. Gradients that need the
+/// results first record values of all these rows.
 ///
 /// Adjoint: of each row; those of expressions that the body uses are added over the rows.
 /// Refuses: what vmap refuses, but for operations without a batching rule.

@@ -23,8 +23,8 @@ struct batch_request {
 
 /// How many rows of a function are computed at once, whose nodes in region `here` begin at `first`: 0: all of them; 1: one after
 /// the other, where an operation has no batching rule or uses views. In between, a function with loops or branches: blocks of
-/// rows, one cache line of each number, unless a value of a row has many elements.
-constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here) {
+/// rows, two vectors of each number but no less than a cache line, unless a value of a row has many elements.
+constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here, int vector_bytes) {
   bool control = false, by_row = false;
   std::int64_t width = 0, most = 0; // bytes of an element; elements of a value in loops and branches
   for (int i = first; i < g.nodes.size(); ++i) {
@@ -56,7 +56,8 @@ constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here
     }
   }
   constexpr std::int64_t line = 64, enough = 9; // (measured: with 3 x 3 matrices faster, with 4 x 4 slower)
-  return !control ? 0 : by_row || most > enough || width == 0 ? 1 : line / width;
+  std::int64_t const block = 2 * vector_bytes > line ? 2 * vector_bytes : line;
+  return !control ? 0 : by_row || most > enough || width == 0 ? 1 : block / width;
 }
 
 /// Appends to `b` the outputs for every row: one symbol each in `result`, with an axis of rows in front; `none` if all rows

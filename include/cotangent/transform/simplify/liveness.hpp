@@ -23,7 +23,8 @@ public:
     visit(0);
   }
   constexpr bool operator[](symbol t) const { return live_[t]; }
-  constexpr bool runs(std::int32_t node_index) const { return runs_[node_index]; }
+  /// False for `none`, the owner of a region that has been emptied.
+  constexpr bool runs(std::int32_t node_index) const { return node_index != none && runs_[node_index]; }
   /// True if the carried value at this position is read, inside or after the loop.
   constexpr bool carries(loop_layout const& at, node const& n, int k) const {
     return live_[g_.result(n, k)] || live_[g_.input(at.init(k), at.body)] ||
