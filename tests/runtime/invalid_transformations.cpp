@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -301,6 +302,31 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
   CHECK(refused("vjp: a pullback must be given one cotangent", [&] { (void)ct::vjp(twice)(x).second(); }));
   CHECK(refused("linearize: the linear map must be given a tangent for each position",
                 [&] { (void)ct::linearize(twice)(x).second(y); }));
+}
+TEST_CASE("A value of one row, and of a rule, must not leave its function") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto row = ct::sum(x), shared = row, seen = row;
+  auto const y = ct::vmap([&](auto a) {
+    row = row + a * a;
+    shared = shared * 2.0;
+    return a * shared;
+  })(x);
+  auto const z = ct::map([&](auto a) { return ct::for_loop(2, [&](auto, auto s) { return s * a; }, seen); }, x);
+  auto const d = ct::grad([&](auto a) {
+    return ct::custom_vjp([](auto b) { return b * b; }, [&](auto b, auto, auto slope) {
+      seen = slope * b;
+      return 2.0 * slope * b;
+    })(ct::sum(a));
+  })(x);
+  CHECK_NOTHROW(g.compile({y, z, d, shared}));
+  for (auto const& left : {row, ct::sin(row), seen, ct::sum(z * row)}) {
+    std::string const words = words_of<ct::graph_error>([&] { (void)g.compile({y, left}); });
+    CHECK(has(words, "a value must not leave the function or rule that it was computed in"));
+    CHECK(has(words, "invalid_transformations.cpp"));
+  }
+  CHECK(refused("a value must not leave the function or rule", [&] { (void)g.compile({g.gradient({row * ct::sum(y)}, {x}).front()}); }));
+  CHECK_NOTHROW(g.compile({g.gradient({ct::sum(y * z)}, {x}).front()}));
 }
 TEST_CASE("Graphs of the symbolic API have transformations, too") {
   dynamic::graph g;

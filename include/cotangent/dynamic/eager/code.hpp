@@ -128,8 +128,10 @@ template <class = void> single_kernel single_kernel_of(graph_view const& g, inte
 
 /// Prepares the program of a graph with its inputs and outputs. Returns a refusal, if any.
 template <class = void> failure prepare(eager_code& c, interpret::kernel_list const& users) {
-  cotangent::graph const simple =
-      run_passes(c.g, pipeline_options<>{.simplify = {.matrix_products = true}, .recompute = recomputation::never}, pipeline{}).g;
+  built const passed =
+      run_passes(c.g, pipeline_options<>{.simplify = {.matrix_products = true}, .recompute = recomputation::never}, pipeline{});
+  if (passed.failed.why != nullptr) return passed.failed;
+  cotangent::graph const& simple = passed.g;
   graph_view const view = simple;
   c.same_as.clear();
   for (int k = 0; k < view.output_count(); ++k) c.same_as.push_back(operand_behind(view, view.output(k)));

@@ -35,7 +35,7 @@ struct element_lanes {
   constexpr lane_ref const* of(symbol t) const { return at.data() + first[t]; }
 };
 
-/// A program that is being written, and the values that hold what was gathered.
+/// A program that is being written, and the gathered values in it.
 class lane_gatherer {
   lane_rule const& rule_;
   straight_program p_;

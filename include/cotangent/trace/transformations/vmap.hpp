@@ -4,6 +4,7 @@
 
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/transform/batch/batch.hpp>
+#include <cotangent/transform/differentiate/custom_rule.hpp>
 
 #include <climits>
 #include <cstddef>
@@ -95,8 +96,12 @@ struct leaves_of_row {
   }
   template <class X> constexpr X leaf() { return X(b, from[next++]); }
 
-  /// Stands for one row of `all`.
-  static constexpr symbol row_of(builder& b, symbol all) { return row_like(b, b.tensor(all).type, b.shape(without_first(b.dims(all)))); }
+  /// Stands for one row of `all`: `batch` replaces it, and no output may depend on it (`left_function`).
+  static constexpr symbol row_of(builder& b, symbol all) {
+    symbol const zero = extend::constant(b, b.tensor(all).type, b.shape(without_first(b.dims(all))), 0).id;
+    std::int64_t const unique = b.get().nodes.size(); // never merges with another one
+    return b.push(info_of<op::placeholder>(), &zero, 1, &unique, 1, b.place);
+  }
 
 private:
   /// Checks what the types of traced expressions say.

@@ -14,7 +14,7 @@
 namespace cotangent::detail {
 
 /// Finds two loops of one region to fuse. The first carries nothing, so that its iterations may run in any order. The second runs as
-/// often and scans what the first one stacks, entry by entry; other results of the first one it does not depend on.
+/// often and scans the entries that the first one stacks; it depends on no other result of the first one.
 class fusable_loops {
   graph_view const& g_;
   region_nodes const nodes_;
@@ -53,14 +53,14 @@ private:
     }
     return false;
   }
-  /// True if loop j scans what loop i stacks.
+  /// True if loop j scans entries that loop i stacks.
   constexpr bool scans(std::int32_t j, std::int32_t i) const {
     loop_layout const at = loop_layout::of(g_, g_.nodes[j]);
     for (int k = at.scan(0); k < at.operand_count(); ++k)
       if (g_.tensors[g_.operand(g_.nodes[j], k)].producer == i) return true;
     return false;
   }
-  /// True if the second loop depends on the first one by its scans alone. What else depends on the first one can follow the second.
+  /// True if the second loop depends on the first one by its scans alone. Other nodes that depend on the first one can follow the second.
   constexpr bool is_free(std::int32_t i, std::int32_t r, int p, int q) {
     std::int32_t const j = nodes_.at(r, q);
     loop_layout const at = loop_layout::of(g_, g_.nodes[j]);
@@ -214,7 +214,7 @@ private:
       if (g_.result(n, first_.stack(k)) == t) return k;
     return -1;
   }
-  /// Without the first loop; what depends on it follows the second one.
+  /// Without the first loop; nodes that depend on it follow the second one.
   constexpr void order(fusable_loops const& pair) {
     array<std::int32_t> order, later;
     for (std::int32_t k = 0; k < g_.node_count; ++k) {
@@ -228,7 +228,7 @@ private:
   }
 };
 
-/// Loop fusion. A loop that carries nothing, as `ct::map` makes it, runs inside of a later loop that scans what it stacks, if they run
+/// Loop fusion. A loop that carries nothing, as `ct::map` makes it, runs inside of a later loop that scans its entries, if they run
 /// equally often and that loop depends on it in no other way: the loop of its gradient, where the cotangents of its results depend on
 /// none of them. Each iteration then computes its values and their cotangents: none is recorded, none is computed twice.
 ///
