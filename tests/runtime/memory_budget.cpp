@@ -326,6 +326,41 @@ TEST_CASE("a budget that is large enough changes nothing", "[memory_budget]") {
   CHECK(equal(whole.bits, fitted.bits));
 }
 
+TEST_CASE("a budget that the program fits changes no rewrite: products stay after their loop", "[memory_budget]") {
+  for (int const trips : {20, 100}) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {64}), w = g.input<double>("w", {64, 64});
+    auto const last = ct::for_loop(trips, [&](auto, auto s) { return ct::tanh(ct::matmul(w, s)) + 0.1 * s; }, x);
+    auto const value = ct::sum(last * last);
+    auto const d = g.gradient({value}, {x, w});
+    auto const p = g.compile({value, d[0], d[1]});
+    std::int64_t const bytes = p.workspace_bytes() + p.predicted().tape;
+    for (std::int64_t const budget : {bytes, 10 * bytes}) {
+      auto const q = g.compile({value, d[0], d[1]}, {}, {.memory_budget = budget});
+      CHECK(q.workspace_bytes() == p.workspace_bytes());
+      CHECK(q.predicted().tape == p.predicted().tape);
+      CHECK(q.predicted().again == 0);
+    }
+  }
+}
+
+TEST_CASE("rows that a loop scans count among its records", "[memory_budget]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {1000, 8}), w = g.input<double>("w", {8});
+  auto const last = ct::scan([&](auto s, auto r) { return std::pair(ct::tanh(s * w + r), std::tuple()); }, 0.0 * w, x).first;
+  auto const value = ct::sum(last);
+  auto const dw = g.gradient({value}, {w}, {}, {.tape = {.limit = 8192}}).front();
+  std::vector<double> const rows(8000, .1), weights(8, .3);
+  for (auto p : {g.compile({value}), g.compile({value, dw})}) {
+    p.bind(x, rows);
+    p.bind(w, weights);
+    p.run();
+    CHECK(p.predicted().tape >= 64000);
+    CHECK(p.tape_bytes() <= p.predicted().tape + p.predicted().tape / 4 + 4096);
+  }
+  CHECK_THROWS_AS(g.compile({value}, {}, {.memory_budget = 60000}), ct::graph_error);
+}
+
 /// Layers around a loop, and values that are written in pieces; the weights are updated in place.
 std::vector<double> trained(std::int64_t budget, std::int64_t& bytes) { // bytes: with what the loop records
   ct::dynamic::graph g;

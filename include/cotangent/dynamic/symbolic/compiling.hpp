@@ -181,15 +181,21 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
     if (fitted.changed) return {static_cast<cotangent::graph&&>(fitted.made), {}};
     return {cotangent::graph(g), {}};
   };
-  pipeline_options<decltype(bytes_of), memory_limit<decltype(limited)>> const passes{
+  pipeline_options<decltype(bytes_of), memory_limit<decltype(limited)>> passes{
       .simplify = simplify_options::of_interpreter(ready, options.exact),
       .recompute = recomputation::to_lower_peak,
       .measure = bytes_of,
-      .budget = {options.memory_budget != 0 || options.mirror != nullptr, limited},
+      .budget = {options.mirror != nullptr, limited},
       .in_order = false,
       .extra = low.extra.data(),
       .extra_count = low.extra.size()};
-  cotangent::detail::built const simple = run_passes(ready, passes, pipeline{});
+  cotangent::detail::built simple = run_passes(ready, passes, pipeline{});
+  if (options.memory_budget != 0 && simple.failed.why == nullptr) { // a limit changes rewrites, so first without one
+    if (options.mirror == nullptr) recorded = record_bytes(simple.g).bytes;
+    passes.budget.limits = options.mirror != nullptr || bytes_of(simple.g) > options.memory_budget - recorded;
+    if (!passes.budget.limits) simple = limited(simple.g); // (fits, and is predicted)
+    else if (options.mirror == nullptr) simple = run_passes(ready, passes, pipeline{});
+  }
   if (simple.failed.why != nullptr) raise(s.b, simple.failed, simple.failed.node == none ? r : request{});
   if (recorded < 0) recorded = record_bytes(simple.g).bytes;
   code->code = interpreter(s.kernels, simple.g, memory);

@@ -11,7 +11,7 @@
 
 namespace cotangent::detail {
 
-/// The bytes that the loops of a graph record for their reverse sweeps.
+/// The bytes that the loops of a graph record for their reverse sweeps, and those of rows that they scan.
 struct record_size {
   std::int64_t bytes = 0; // of loops with a known number of iterations, or a known bound
   bool known = true;      // all loops have one
@@ -58,6 +58,37 @@ constexpr std::int64_t entry_bytes(graph_view const& g, symbol t) {
   return n > 32 ? whole_lines(n) : n;
 }
 
+/// The bytes of one record on the tape, with nested ones: for a branch, the largest over its branches.
+constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
+  node const* const n = t == none ? nullptr : g.producer(t);
+  int k = 0;
+  while (n != nullptr && k < n->result_count && g.result(*n, k) != t) ++k;
+  if (n != nullptr && n->op == info_of<op::case_of>()) {
+    case_layout const c = case_layout::of(g, *n);
+    record_size most;
+    for (int j = 0; j < c.branches; ++j) {
+      symbol const y = c.branch(j) == none ? none : g.output(k, c.branch(j));
+      if (y == none) continue;
+      record_size const r = bytes_of_record(g, y);
+      if (most.bytes < r.bytes) most.bytes = r.bytes;
+      most.known = most.known && r.known;
+    }
+    return most;
+  }
+  if (n != nullptr && n->op == info_of<op::sequence_zero>()) return {};
+  if (n != nullptr && n->op == info_of<op::rows_to_sequence>()) {
+    dimension const rows = g.shape(g.operand(*n, 0)).size[0];
+    return {capped_sum(sequence_bytes, whole_lines(capped_product(rows < 0 ? 0 : rows, entry_bytes(g, t)))), rows >= 0};
+  }
+  std::int64_t const trips = n != nullptr && n->op == info_of<op::loop>() ? most_trips(g, *n) : -1;
+  if (trips < 0) return {0, false};
+  record_size inside;
+  loop_layout const l = loop_layout::of(g, *n);
+  if (g.tensors[t].depth > 1) inside = bytes_of_record(g, g.output(l.entry(k - l.stack(0)), l.body));
+  std::int64_t const entries = whole_lines(capped_product(trips, entry_bytes(g, t)));
+  return {capped_sum(capped_sum(sequence_bytes, entries), capped_product(trips, inside.bytes)), inside.known};
+}
+
 /// Nested loops record once for each outer iteration if the body returns their record.
 class record_measure {
   graph_view const& g_;
@@ -78,6 +109,7 @@ private:
       node const& n = g_.nodes[i];
       if (n.region != region) continue;
       if (n.op == info_of<op::loop>()) add(of_[region], of_loop(n, done));
+      else if (n.op == info_of<op::rows_to_sequence>()) add(of_[region], bytes_of_record(g_, g_.result(n))); // copies of rows
       else if (n.op == info_of<op::case_of>()) {
         case_layout const c = case_layout::of(g_, n);
         record_size most;
@@ -117,39 +149,8 @@ private:
   }
 };
 
-/// The bytes of one record on the tape, with nested ones: for a branch, the largest over its branches.
-constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
-  node const* const n = t == none ? nullptr : g.producer(t);
-  int k = 0;
-  while (n != nullptr && k < n->result_count && g.result(*n, k) != t) ++k;
-  if (n != nullptr && n->op == info_of<op::case_of>()) {
-    case_layout const c = case_layout::of(g, *n);
-    record_size most;
-    for (int j = 0; j < c.branches; ++j) {
-      symbol const y = c.branch(j) == none ? none : g.output(k, c.branch(j));
-      if (y == none) continue;
-      record_size const r = bytes_of_record(g, y);
-      if (most.bytes < r.bytes) most.bytes = r.bytes;
-      most.known = most.known && r.known;
-    }
-    return most;
-  }
-  if (n != nullptr && n->op == info_of<op::sequence_zero>()) return {};
-  if (n != nullptr && n->op == info_of<op::rows_to_sequence>()) {
-    dimension const rows = g.shape(g.operand(*n, 0)).size[0];
-    return {capped_sum(sequence_bytes, whole_lines(capped_product(rows < 0 ? 0 : rows, entry_bytes(g, t)))), rows >= 0};
-  }
-  std::int64_t const trips = n != nullptr && n->op == info_of<op::loop>() ? most_trips(g, *n) : -1;
-  if (trips < 0) return {0, false};
-  record_size inside;
-  loop_layout const l = loop_layout::of(g, *n);
-  if (g.tensors[t].depth > 1) inside = bytes_of_record(g, g.output(l.entry(k - l.stack(0)), l.body));
-  std::int64_t const entries = whole_lines(capped_product(trips, entry_bytes(g, t)));
-  return {capped_sum(capped_sum(sequence_bytes, entries), capped_product(trips, inside.bytes)), inside.known};
-}
-
-/// The bytes that the loops of a graph record, if their bounds are known: the size of the tape without
-/// rounding.
+/// The bytes that the loops of a graph record, if their bounds are known, and the rows that they scan: the size of the tape
+/// without rounding.
 ///
 /// Cost: nodes times regions.
 /// Checked: tests/runtime/memory_budget.cpp.
