@@ -107,3 +107,48 @@ TEST_CASE("a NaN stays the largest difference, whatever follows") {
   CHECK_FALSE(check);
   CHECK(check.element == 0);
 }
+
+namespace {
+inline constexpr auto corner = [](auto a) { return ct::sum(a * a * a(0, 1)); };
+template <template <class, ct::extent...> class Tensor> struct line {
+  BOOST_HANA_DEFINE_STRUCT(line, (Tensor<double, "n">, w), (Tensor<double>, b));
+};
+} // namespace
+
+TEST_CASE("check_gradient copies arguments with strides in row-major order") {
+  double elements[]{1, 2, 3, 4, 5, 6};
+  ct::strided_span<double const, 2, 3> const by_columns(elements, {2, 3}, {1, 2});
+  CHECK(ct::check_gradient(corner, by_columns));
+  CHECK(ct::check_gradient(corner, ct::strided_span<double, "n", "m">(elements + 5, {3, 2}, {-2, -1})));
+  using column = ct::strided_span<double, "n">;
+  CHECK(ct::check_gradient(smooth, column(elements, {3}, {2}), column(elements + 1, {3}, {2})));
+  CHECK(elements[5] == 6);
+  auto const c = ct::check_gradient(wrong, by_columns); // rows 1, 3, 5 and 2, 4, 6; the largest error is that of 6
+  CHECK_FALSE(c);
+  CHECK(c.element == 5);
+  CHECK(ct::check_gradient(wrong, ct::strided_span<double, 2>(elements, {2}, {4})).gradient == 20);
+}
+
+TEST_CASE("check_gradient copies the leaves of trees, and takes C arrays of integers as they are") {
+  auto const product = [](auto const& t) {
+    auto const& [x, y] = t;
+    return ct::sum(x * x) * ct::sum(y * y * y);
+  };
+  double elements[]{1, 2, 3, 4};
+  CHECK(ct::check_gradient(product, std::tuple(std::vector<double>{1, 2}, std::vector<double>{3})));
+  ct::view<double, "n"> const all(elements);
+  CHECK(ct::check_gradient(product, std::tuple(ct::strided_span<double, 2>(elements, {2}, {2}), all)));
+  auto const scaled = [](auto const& p) { return ct::sum(p.w * p.w * p.b); };
+  CHECK(ct::check_gradient(scaled, line<ct::view>{all, ct::view<double>(elements[2])}));
+  int const at[]{2, 0};
+  CHECK(ct::check_gradient([](auto x, auto i) { return ct::sum(ct::square(ct::gather(x, i))); }, elements, at));
+}
+
+TEST_CASE("check_gradient of no elements passes") {
+  CHECK(ct::check_gradient([](auto x) { return ct::sum(x * x); }, std::vector<double>()));
+}
+
+TEST_CASE("check_gradient of null memory reports an error") {
+  ct::view<double, "n"> const nothing(static_cast<double*>(nullptr), std::int64_t{2});
+  CHECK_THROWS_AS(ct::check_gradient([](auto x) { return ct::sum(x * x); }, nothing), ct::shape_error);
+}

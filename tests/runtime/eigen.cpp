@@ -220,4 +220,22 @@ TEST_CASE("vectors of fixed Eigen vectors are arguments") {
   auto const g = ct::grad([](auto x) { return ct::sum(ct::square(x)); })(points);
   CHECK(g[1](2) == 12);
 }
+
+TEST_CASE("check_gradient takes Eigen objects of any order and stride") {
+  [[maybe_unused]] static constexpr auto corner = [](auto a) { return ct::sum(a * a * a(0, 1)); };
+  Eigen::MatrixXd const any = counted<Eigen::MatrixXd>(3, 4);
+  Eigen::Matrix3d fixed = any.leftCols<3>();
+  Eigen::Matrix3d const before = fixed;
+  CHECK(ct::check_gradient(corner, any));
+  CHECK(ct::check_gradient(corner, fixed.transpose()));
+  CHECK(ct::check_gradient(corner, fixed.block<2, 2>(1, 0)));
+  CHECK(ct::check_gradient(corner, any.block(0, 1, 2, 3)));
+  CHECK(ct::check_gradient(corner, Eigen::Ref<Eigen::MatrixXd const>(any)));
+  CHECK(ct::check_gradient(half_square, any.row(1)));
+  CHECK(ct::check_gradient(half_square, fixed.diagonal()));
+  CHECK(ct::check_gradient(loss, ct::eigen_view<"n", "m">(fixed), ct::eigen_view<"m">(any.col(1))));
+  CHECK(ct::check_gradient(cubes, std::tuple(any, fixed)));
+  CHECK(ct::check_gradient(layer_loss, layer<ct::eigen_tensor>{before, Eigen::Vector3d(1, 2, 3), 2}));
+  CHECK(fixed == before);
+}
 #endif

@@ -6,6 +6,7 @@
 
 COTANGENT_HEADER_BEGIN
 
+#include <cotangent/kernels/strided_copy.hpp>
 #include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/expressions/reductions.hpp>
 #include <cotangent/trace/expressions/sources.hpp>
@@ -35,7 +36,7 @@ struct gradient_check {
   bool passed = true;
   double worst = -1;         // the largest error
   int argument = -1;         // the location: the argument (-1: along a direction, against forward mode),
-  std::int64_t element = -1; // counted through the argument's leaves
+  std::int64_t element = -1; // counted through the argument's leaves, each in row-major order
   double gradient = 0;       // the derivative by backward
   double expected = 0;       // the derivative by central differences, or by forward mode
   double step = 0, tolerance = 0;
@@ -153,18 +154,52 @@ template <class... A> consteval check_limits limits_for() {
   return {6e-6, 1e-6, 1e-10};
 }
 
-/// A mutable copy of an argument. (Anonymous sizes get a name, since directions must have the sizes of
-/// arguments.)
-template <int First, class A> auto owned_copy(A const& a) {
-  if constexpr (!is_differentiable<A>) return a;
-  else if constexpr (tree_kind_of<A> == tree_kind::memory && has_anonymous<A>) {
-    using traits = argument_traits<A, First>;
-    return typename made_of<tensor, typename traits::element, traits::extents,
-                            std::make_index_sequence<traits::extents.rank>>::type(traits::view_of(a));
-  } else {
-    using G = gradient_tree<A, First>;
-    if constexpr (std::is_same_v<G, A>) return a;
-    else return G(argument_traits<A, First>::view_of(a));
+/// The type of a leaf's copy: elements and rows of elements keep theirs, other memory becomes a tensor, whose anonymous
+/// sizes have a name, since directions must have the sizes of arguments.
+template <class A, int K> struct leaf_as_copy {
+  static consteval auto find() {
+    if constexpr (element_type<A> || tuple_sized<A>) return std::type_identity<A>{};
+    else
+      return made_of<tensor, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
+                     std::make_index_sequence<argument_traits<A, K>::extents.rank>>{};
+  }
+  using type = typename decltype(find())::type;
+};
+struct leaves_to_copy {
+  strided_leaf* next;
+  template <class X> void operator()(X const& x) {
+    detail::check_for_memory(x);
+    *next++ = strided_leaf_of(x);
+  }
+};
+/// Creates the leaves of a copy, in row-major order.
+struct copied_leaf {
+  strided_leaf const* next;
+  template <class X> static X sized(strided_leaf const& from) {
+    if constexpr (requires(shape const& s) { X(uninitialized, s); }) {
+      shape s;
+      for (int k = 0; k < from.rank; ++k) s.push(extent::of(from.size[k]));
+      return X(uninitialized, s);
+    } else return X{};
+  }
+  template <class X> X leaf() {
+    strided_leaf const& from = *next++;
+    X to = copied_leaf::sized<X>(from);
+    copy_strided<true>(from, static_cast<char*>(static_cast<void*>(data_of_leaf(to))));
+    return to;
+  }
+};
+
+/// A mutable copy of an argument that is differentiated, which is read through its strides. Other arguments are
+/// returned as they are.
+template <int First, class A> decltype(auto) owned_copy(A const& a) {
+  if constexpr (!is_differentiable<A>) return (a);
+  else {
+    strided_leaf leaves[leaf_count<A>];
+    leaves_to_copy note{leaves};
+    visit_leaves(a, note);
+    copied_leaf make{leaves};
+    return build_tree<typename mapped_tree<A, leaf_as_copy, tensor, First>::type>(make);
   }
 }
 
