@@ -193,7 +193,9 @@ TEST_CASE("literals and values without operands join the graph of the other oper
   CHECK_FALSE(s.attached());
   auto const y = x * s + ct::zeros<float, 3>() + 1;
   auto const z = ct::max(0, ct::convert<std::int32_t>(x)) + ct::iota<std::int32_t, 3>();
-  auto p = g.compile({y, z});
+  constexpr std::int64_t large = std::int64_t{1} << 40;
+  expr<std::int64_t> const chosen = ct::select(x > 0, 1, large); // (two literals have their common type)
+  auto p = g.compile({y, z, chosen});
   p.bind(x, {1.0f, -2.0f, 3.0f});
   p.run();
   CHECK(p.value(y)(0) == 3.0f);
@@ -202,6 +204,8 @@ TEST_CASE("literals and values without operands join the graph of the other oper
   CHECK(p.value(z)(0) == 1);
   CHECK(p.value(z)(1) == 1);
   CHECK(p.value(z)(2) == 5);
+  CHECK(p.value(chosen)(0) == 1);
+  CHECK(p.value(chosen)(1) == large);
 }
 
 TEST_CASE("constants are numbers or tensors stored in the graph", "[dynamic]") {

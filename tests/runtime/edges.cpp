@@ -134,3 +134,12 @@ TEST_CASE("random numbers take a literal key with an argument") {
   ct::tensor<double, 3> const x{1, 2, 3};
   CHECK(ct::compiled(noisy)(x) == ct::compiled(by_key)(x, std::int64_t{7}));
 }
+
+TEST_CASE("select of two literals has their common type") {
+  static constexpr std::int64_t large = std::int64_t{1} << 40;
+  ct::tensor<double, 2> const x{1, -1};
+  ct::tensor<std::int64_t, 2> const y = ct::compiled([](auto t) { return ct::select(t > 0, 3, large); })(x);
+  CHECK(y(0) == 3);
+  CHECK(y(1) == large);
+  CHECK(ct::compiled([](auto t) { return ct::select(t > 0, true, 2); })(x)(1) == 2);
+}

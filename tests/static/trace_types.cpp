@@ -20,6 +20,14 @@ inline constexpr auto claims = [](auto x, auto y, auto n, auto labels) {
   static_assert(is<expr<bool, 3, 4>>(decltype(x == y){}) && is<expr<bool, 3, 4>>(decltype(x != y){}));
   static_assert(is<expr<bool, 4>>(decltype((y == y && 1 < y) || !(y != 2)){}));
   static_assert(is<expr<double, 3, 4>>(decltype(ct::select(x > 0, y, 1)){}));
+  static_assert(is<expr<std::int64_t, 3, 4>>(decltype(ct::select(x > 0, std::int64_t(1), std::int64_t(0))){}));
+  static_assert(is<expr<std::int64_t, 3, 4>>(decltype(ct::select(x > 0, 1, std::int64_t(0))){}) &&
+                is<expr<std::int32_t, 3, 4>>(decltype(ct::select(x > 0, 1, 0)){}));
+  static_assert(is<expr<double, 3, 4>>(decltype(ct::select(x > 0, 1, 0.5)){}) &&
+                is<expr<double, 3, 4>>(decltype(ct::select(x > 0, 1.5f, 0.5)){}) &&
+                is<expr<float, 3, 4>>(decltype(ct::select(x > 0, ct::float16(1.5f), 0)){}));
+  static_assert(is<expr<std::int32_t, 3, 4>>(decltype(ct::select(x > 0, true, 2)){}) &&
+                is<expr<bool, 3, 4>>(decltype(ct::select(x > 0, true, false)){}));
   static_assert(is<expr<double>>(decltype(ct::sum(x)){}) &&
                 is<expr<double, 4>>(decltype(ct::mean(x, ct::axes<0>)){}));
   static_assert(is<expr<double, 3, 1>>(decltype(ct::max(x, ct::axes<-1>, ct::keep)){}));

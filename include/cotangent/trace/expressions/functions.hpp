@@ -25,7 +25,7 @@ struct stop_fn {
 } // namespace detail
 
 /// `a` where the condition is true, else `b`; both are computed. Literals take the element type of the other
-/// operand; of two literals, one is chosen.
+/// operand; two literals have their common type. If the condition is a bool too, one literal is chosen.
 template <detail::operand C, detail::operand A, detail::operand B>
 constexpr auto select(C const& condition, A const& a, B const& b,
                       std::source_location where = std::source_location::current()) {

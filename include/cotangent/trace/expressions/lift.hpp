@@ -27,15 +27,17 @@ template <open_expr First, class... Rest> struct open_among<First, Rest...> {
   using type = First;
 };
 
-/// The element type of literals among these operands.
+/// The element type of literals among these operands: that of the first expression. Literals alone have their common type.
 template <class First, class... Rest> consteval auto element_among() {
   if constexpr (is_expr<First> || open_expr<First>) return std::type_identity<typename First::value_type>{};
   else if constexpr (sizeof...(Rest) != 0 && ((is_expr<Rest> || open_expr<Rest>) || ...))
     return element_among<Rest...>();
-  else if constexpr (std::is_same_v<First, bool>) return std::type_identity<bool>{};
-  else if constexpr (std::is_same_v<First, float> || is_half_type<First>) return std::type_identity<float>{};
-  else if constexpr (std::is_floating_point_v<First>) return std::type_identity<double>{};
-  else return std::type_identity<std::int32_t>{};
+  else {
+    using T = std::common_type_t<arithmetic_type<First>, arithmetic_type<Rest>...>;
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, float>) return std::type_identity<T>{};
+    else if constexpr (std::is_floating_point_v<T>) return std::type_identity<double>{};
+    else return std::type_identity<std::conditional_t<(sizeof(T) > sizeof(std::int32_t)), std::int64_t, std::int32_t>>{};
+  }
 }
 
 /// True if one operand is an expression, and all others can be combined with it.
