@@ -223,7 +223,8 @@ struct memory_traits<T> {
   static constexpr shape extents = shape_of<extent::anonymous(0)>;
 
   static constexpr void refuse() {
-    if constexpr (eigen_object<T> && !requires(T& t) { t.data(); }) refusals::memory_of_eigen_expression::report<T>();
+    if constexpr (eigen_object<T> && !element_type<named>) refusals::other_element::report<named>();
+    else if constexpr (eigen_object<T> && !requires(T& t) { t.data(); }) refusals::memory_of_eigen_expression::report<T>();
     else if constexpr (eigen_object<T>) refusals::memory_of_eigen::report<T>();
     else refusals::memory_with_gaps::report<T>();
   }
