@@ -249,6 +249,9 @@ private:
       (visit_leaves(x, found), ...);
       ends const at = called_in(*found.b, indices, x...);
       return sparse_in_graph(front_end_of<X...>{}, std::type_identity<typename Wrt::value_type>{}, *found.b, at.output, at.wrt);
+    } else if constexpr (!is_captureless<F>) { // (the pattern is part of a type)
+      refusals::used_capture::report<F>();
+      return refused();
     } else {
       using traced = frozen<trace_stage<F, std::index_sequence<K...>, value_tree<X>...>, traced_at_first>;
       using pattern = sparse_pattern<traced, first_leaf<I, value_tree<X>...>>;
