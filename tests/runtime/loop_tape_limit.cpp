@@ -198,6 +198,26 @@ TEST_CASE("With a tape limit loops of floats have the same bits", "[tape_limit]"
   CHECK(equal_bits(results(f(std::integral_constant<ct::loop, whole>{}), .7f, .3f), results(f(std::integral_constant<ct::loop, limited>{}), .7f, .3f)));
 }
 
+TEST_CASE("A tape limit holds for each gradient of a loop", "[tape_limit]") {
+  std::vector<double> slopes;
+  for (std::int64_t const limit : {std::int64_t{0}, std::int64_t{20000}})
+    for (int const calls : {1, 2, 3}) {
+      ct::dynamic::graph g;
+      auto const x = g.input<double>("x"), w = g.input<double>("w");
+      auto const y = ct::for_loop(2000, [&](auto, auto s) { return ct::tanh(ct::exp(0.5 * ct::sin(s)) * w); }, x);
+      auto const dw = [&] { return g.gradient({y}, {w}, {}, {.tape = {.limit = limit}}).front(); };
+      for (int k = 1; k < calls; ++k) (void)dw();
+      auto const last = dw();
+      auto p = g.compile({y, last});
+      p.bind(x, 0.1);
+      p.bind(w, 0.3);
+      p.run();
+      CAPTURE(limit, calls);
+      if (limit > 0) CHECK(p.tape_bytes() <= limit);
+      slopes.push_back(p.value(last)());
+    }
+  for (double const slope : slopes) CHECK(slope == slopes.front());
+}
 TEST_CASE("Loops of run-time expressions take a tape limit", "[tape_limit]") {
   auto const run = []<ct::loop O>(std::integral_constant<ct::loop, O>, bool counted) {
     ct::dynamic::graph g;

@@ -293,8 +293,10 @@ private:
     }
     array<symbol> tape(saved.size());
     if (saved.size() > 0) stack_values(b_, at_, saved.data(), saved.size(), tape.data());
+    std::int64_t sequence = 0; // static programs have plain arrays
+    if (!std::is_constant_evaluated()) sequence = sequence_bytes;
     for (int k = 0; k < saved.size() && s_.tape != nullptr; ++k)
-      s_.tape->note(tape[k], k == 0 ? all_of_them : 0);
+      s_.tape->note(tape[k], capped_sum(sequence, k == 0 ? all_of_them : 0));
 
     node const forward = b_.get().nodes[at_];
     loop_layout const now = loop_layout::of(b_, forward);

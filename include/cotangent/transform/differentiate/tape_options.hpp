@@ -18,7 +18,7 @@ enum class checkpoints : unsigned char {
 /// Limits the iterations that a loop records for its gradient.
 struct tape_options {
   /// The bytes that the record of one loop may take, 0: unlimited. It counts entries, stored values, and
-  /// sums. Nested sequences and symbolic extents count as nothing; neither do the rerunning loops themselves,
+  /// sums. Symbolic extents count as nothing; neither do the rerunning loops themselves,
   /// about 1.2 kB of workspace each.
   std::int64_t limit = 0;
   checkpoints schedule = checkpoints::automatic;
