@@ -176,6 +176,71 @@ TEST_CASE("a duplicate is a separate graph, with other commands on request", "[s
       ct::error);
 }
 
+TEST_CASE("only symbols that were duplicated have a counterpart in a duplicate", "[symbolic]") {
+  small g;
+  auto const late = g.s.tensor<double>({2}, "late");
+  auto const freed = g.s.exec(exp_of, {g.x}, {late}, "freed");
+  auto const e = g.g.expression<double>(g.x);
+  auto const squared = e * e; // no symbol of it exists yet
+  auto copy = g.g.duplicate();
+  auto const d = copy.symbolic();
+  auto const refused = [&](auto const& symbol) {
+    CHECK_THROWS_WITH(d.same(symbol), Catch::Contains("expressions of one graph; in same") &&
+                                          Catch::Contains("symbolic_changes.cpp"));
+  };
+  CHECK(d.name_of(d.same(g.w)) == "w");
+  CHECK(d.name_of(d.same(g.sum)) == "sum");
+  CHECK(d.same(d.same(g.w)) == d.same(g.w)); // its own
+  CHECK(d.same(d.same(g.sum)) == d.same(g.sum));
+  CHECK(d.same(absent) == absent);
+  CHECK(g.s.same(g.w) == g.w);
+  CHECK(d.name_of(d.same(g.s.symbol_of(squared))).empty());
+  g.s.visit([&](ct::dynamic::symbolic_node const& n) {
+    if (g.s.outputs_of(n.exec) == std::vector{g.s.symbol_of(squared)})
+      CHECK(d.outputs_of(d.same(n.exec)) == std::vector{d.same(g.s.symbol_of(squared))});
+  });
+
+  ct::dynamic::graph other;
+  auto const o = other.symbolic();
+  auto const theirs = o.tensor<double>({7}, "theirs"), result = o.tensor<double>({7}, "result");
+  refused(theirs);
+  refused(o.exec(exp_of, {theirs}, {result}));
+  CHECK_THROWS_WITH(g.s.same(theirs), Catch::Contains("expressions of one graph"));
+  CHECK_THROWS_WITH(g.s.same(d.same(g.w)), Catch::Contains("expressions of one graph"));
+
+  auto const after = g.s.tensor<double>({5}, "after"), value = g.s.tensor<double>({5}, "value");
+  refused(after); // before and after the duplicate has a symbol with that index
+  auto const own = d.tensor<double>({9}, "own"), own_value = d.tensor<double>({9}, "own value");
+  refused(after);
+  auto const later = g.s.exec(exp_of, {after}, {value}, "later");
+  refused(later);
+  d.exec(exp_of, {own}, {own_value}, "own");
+  refused(later);
+
+  g.s.free(freed); // new symbols at the freed indices, in both graphs
+  g.s.free(late);
+  d.free(d.same(freed));
+  d.free(d.same(late));
+  auto const late_again = g.s.tensor<double>({3}, "again");
+  refused(late_again);
+  auto const ours = d.tensor<double>({4}, "ours");
+  REQUIRE(late_again.id == ours.id);
+  refused(late_again);
+  auto const exec_again = g.s.exec(log_of, {g.x}, {g.s.tensor<double>({2})}),
+             our_exec = d.exec(log_of, {d.same(g.x)}, {d.tensor<double>({2})});
+  REQUIRE(exec_again.id == our_exec.id);
+  refused(exec_again);
+  CHECK_FALSE(d.is_alive(d.same(late)));
+  CHECK_FALSE(d.is_alive(d.same(freed)));
+
+  auto second = copy.duplicate();
+  CHECK(second.symbolic().name_of(second.symbolic().same(ours)) == "ours");
+  CHECK(second.symbolic().name_of(second.symbolic().same(g.w)) == "w"); // a duplicate of a duplicate
+  CHECK_THROWS_WITH(second.symbolic().same(late_again), Catch::Contains("expressions of one graph"));
+  CHECK_THROWS_WITH(second.symbolic().same(exec_again), Catch::Contains("expressions of one graph"));
+  CHECK_THROWS_WITH(second.symbolic().same(after), Catch::Contains("expressions of one graph"));
+}
+
 TEST_CASE("hooks are called for new operations, the latest hook first, during their lifetime", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();

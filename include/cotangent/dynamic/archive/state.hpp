@@ -23,12 +23,12 @@ namespace archived = cotangent::detail::archived;
 
 inline constexpr int archive_version = 1;
 
-/// Fails to compile if a graph gains members. `identity` belongs to one process, `written` follows from the
-/// nodes, `frames` must be empty, `kernels` come from the list given to `load`, and `symbolic` is saved by
-/// dynamic/archive/symbols.hpp.
+/// Fails to compile if a graph gains members. `identity` and `origins` belong to one process, `written` follows
+/// from the nodes, `frames` must be empty, `kernels` come from the list given to `load`, and `symbolic` is saved
+/// by dynamic/archive/symbols.hpp.
 inline void has_no_other_members(graph_state const& s) {
-  [[maybe_unused]] auto const& [identity, b, inputs, parameters, states, piecewise, written, gradients, constants,
-                                frames, kernels, symbolic] = s;
+  [[maybe_unused]] auto const& [identity, origins, b, inputs, parameters, states, piecewise, written, gradients,
+                                constants, frames, kernels, symbolic] = s;
 }
 
 /// The lists of symbols in a file.

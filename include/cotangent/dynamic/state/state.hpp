@@ -128,8 +128,15 @@ struct graph_identity {
   }
 };
 
+/// A graph that was duplicated, and the numbers of its symbols at that time.
+struct graph_origin {
+  std::uint64_t number; // of its identity
+  std::int32_t tensors, execs;
+};
+
 struct graph_state {
   std::shared_ptr<graph_identity> identity = std::make_shared<graph_identity>();
+  std::vector<graph_origin> origins; // the graph that this one is a duplicate of last, and its origins before
   builder b;
   std::vector<symbol> inputs; // of the graph, in the order of creation
   std::vector<symbol> parameters;
@@ -152,13 +159,7 @@ struct graph_state {
     if (identity->state == this) identity->state = nullptr;
   }
   /// A copy that is a separate graph.
-  std::unique_ptr<graph_state> duplicate() const {
-    auto copy = std::make_unique<graph_state>(*this);
-    copy->identity = std::make_shared<graph_identity>();
-    copy->identity->state = copy.get();
-    copy->b.owner = copy.get();
-    return copy;
-  }
+  std::unique_ptr<graph_state> duplicate() const; // in dynamic/state/symbolic_store.hpp
 
   /// True for a tensor of the region under construction that is written in pieces.
   bool is_piecewise(symbol t) const {

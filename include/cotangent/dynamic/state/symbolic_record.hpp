@@ -38,6 +38,7 @@ struct symbolic_exec {
   detail::graph_state* s = nullptr;
   std::int32_t id = extend::none;
   std::uint32_t generation = 0;
+  std::uint64_t graph = 0; // as in `symbolic_tensor`
 
   bool present() const noexcept { return s != nullptr; }
   friend bool operator==(symbolic_exec const&, symbolic_exec const&) = default;
@@ -70,6 +71,7 @@ struct tensor_record {
   bool taped = false;     // its value is recorded for each iteration
   unwritten fill = unwritten::given;
   std::uint32_t generation = 0;
+  std::uint32_t reused = 0;   // the number of `graph_state::origins` when it took the index of a freed one
   symbol outer = none;        // the outer symbol that it represents
   symbol peer = none;         // the corresponding symbol of another graph
   std::int32_t writer = none; // the operation that writes it
@@ -89,6 +91,7 @@ struct exec_record {
   std::vector<std::pair<symbol, symbol>> bypasses; // from, to
   std::int32_t graph = 0;                          // its region
   std::uint32_t generation = 0;
+  std::uint32_t reused = 0; // as in `tensor_record`
   exec_kind kind = exec_kind::operation;
   bool dead = false;
   bool pending = false; // its nodes wait for shapes, or for the rest of its sub-graphs

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,7 @@ inline std::int32_t new_exec(graph_state& s, exec_record&& e) {
     at = s.symbolic.free_execs.back();
     s.symbolic.free_execs.pop_back();
     e.generation = exec_at(s, at).generation;
+    e.reused = static_cast<std::uint32_t>(s.origins.size());
     exec_at(s, at) = std::move(e);
   } else s.symbolic.execs.push_back(std::move(e));
   graph_at(s, region).execs.push_back(at);
@@ -116,6 +118,20 @@ template <class = void> void keep_in_step(graph_state& s) {
   }
 }
 
+inline std::unique_ptr<graph_state> graph_state::duplicate() const {
+  auto copy = std::make_unique<graph_state>(*this);
+  copy->identity = std::make_shared<graph_identity>();
+  copy->identity->state = copy.get();
+  copy->b.owner = copy.get();
+  if (symbolic.used) keep_in_step(*copy); // its operations get the indices that they have, or will get, here
+  cotangent::graph const& g = copy->b.get();
+  auto execs = static_cast<std::int32_t>(copy->symbolic.execs.size());
+  for (auto i = static_cast<std::int32_t>(copy->symbolic.node_exec.size()); i < g.nodes.size(); ++i)
+    if (g.nodes[i].op != info_of<op::nothing>()) ++execs;
+  copy->origins.push_back({identity->number, g.tensors.size(), execs});
+  return copy;
+}
+
 /// The symbol of a handle, checked.
 inline symbol checked(graph_state& s, symbolic_tensor const& t, request const& r) {
   if (!t.present()) raise_graph<refusals::symbolic_absent>(s.b, r);
@@ -126,7 +142,7 @@ inline symbol checked(graph_state& s, symbolic_tensor const& t, request const& r
 }
 inline std::int32_t checked(graph_state& s, symbolic_exec const& e, request const& r) {
   if (!e.present()) raise_graph<refusals::symbolic_absent>(s.b, r);
-  if (e.s != &s) raise_graph<refusals::dynamic_other_graph>(s.b, r);
+  if (e.graph != s.identity->number) raise_graph<refusals::dynamic_other_graph>(s.b, r);
   if (static_cast<std::size_t>(e.id) >= s.symbolic.execs.size() || exec_at(s, e.id).dead ||
       exec_at(s, e.id).generation != e.generation)
     raise_graph<refusals::symbolic_dead>(s.b, r);
@@ -144,7 +160,7 @@ inline symbolic_tensor handle_of(graph_state& s, symbol t) {
 }
 inline symbolic_exec exec_handle(graph_state& s, std::int32_t e) {
   if (e == none) return {};
-  return {&s, e, exec_at(s, e).generation};
+  return {&s, e, exec_at(s, e).generation, s.identity->number};
 }
 
 inline void name_symbol(builder& b, symbol t, std::string_view name) {
@@ -156,8 +172,10 @@ inline void name_symbol(builder& b, symbol t, std::string_view name) {
 inline symbol new_tensor(graph_state& s, std::int32_t region, element e, std::int32_t shape, bool automatic,
                          std::string_view name) {
   symbol t = none;
+  tensor_record fresh;
   auto& unused = s.symbolic.free_tensors;
   if (!unused.empty() && s.b.tensor(unused.back()).region == region) {
+    fresh.reused = static_cast<std::uint32_t>(s.origins.size());
     t = unused.back();
     unused.pop_back();
     tensor_symbol& at = s.b.edit().tensors[t];
@@ -171,7 +189,6 @@ inline symbol new_tensor(graph_state& s, std::int32_t region, element e, std::in
     s.b.region = before;
   }
   name_symbol(s.b, t, name);
-  tensor_record fresh;
   fresh.own = true;
   fresh.automatic = automatic;
   fresh.generation = look(s, t).generation;

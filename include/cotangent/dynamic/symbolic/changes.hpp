@@ -4,6 +4,7 @@
 
 #include <cotangent/dynamic/symbolic/symbols.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <source_location>
@@ -153,8 +154,20 @@ public:
     return t.graph == s_->identity->number && !detail::look(*s_, t.id).dead && detail::look(*s_, t.id).generation == t.generation;
   }
   bool is_alive(symbolic_exec const& e) const {
-    return e.s == s_ && !detail::exec_at(*s_, e.id).dead &&
+    return e.graph == s_->identity->number && !detail::exec_at(*s_, e.id).dead &&
            detail::exec_at(*s_, e.id).generation == e.generation;
+  }
+  /// The counterpart here of a symbol of the graph that this one is a duplicate of, directly or not; a symbol of
+  /// this graph is its own. Throws: `graph_error` for all others, also for those created after the duplication.
+  symbolic_tensor same(symbolic_tensor const& t,
+                       std::source_location where = std::source_location::current()) const {
+    auto const record = [&]() -> auto const& { return detail::look(*s_, t.id); };
+    return counterpart(t, &detail::graph_origin::tensors, record, where);
+  }
+  symbolic_exec same(symbolic_exec const& e,
+                     std::source_location where = std::source_location::current()) const {
+    auto const record = [&]() -> auto const& { return detail::exec_at(*s_, e.id); };
+    return counterpart(e, &detail::graph_origin::execs, record, where);
   }
   cotangent::element element_of(symbolic_tensor const& t,
                                 std::source_location where = std::source_location::current()) const {
@@ -224,6 +237,24 @@ protected:
     extend::symbol const id = detail::checked(*s_, t, r);
     if (s_->b.tensor(id).region != region_) detail::raise_graph<refusals::symbolic_sub_graph>(s_->b, r);
     return id;
+  }
+  /// Since a duplication, an index may have been freed and reused here, there, or in both graphs.
+  template <class Symbol, class Record>
+  Symbol counterpart(Symbol x, std::int32_t detail::graph_origin::* count, Record const& record,
+                     std::source_location where) const {
+    if (!x.present()) return x;
+    detail::request const r = asking("same", where);
+    bool found = x.graph == s_->identity->number;
+    for (std::size_t k = 0; k < s_->origins.size() && !found; ++k) {
+      if (x.graph != s_->origins[k].number || x.id >= s_->origins[k].*count) continue;
+      auto const& at = record();
+      bool const older = !at.dead && at.reused <= k;
+      found = x.generation < at.generation || (older && x.generation == at.generation);
+    }
+    if (!found) detail::raise_graph<refusals::dynamic_other_graph>(s_->b, r);
+    x.s = s_;
+    x.graph = s_->identity->number;
+    return x;
   }
   std::int32_t plain(symbolic_exec const& e, detail::request const& r) const {
     std::int32_t const id = here(e, r);

@@ -60,13 +60,6 @@ public:
     detail::record(*s_, e.id()).exposed = true;
     return detail::handle_of(*s_, detail::checked(*s_, detail::handle_of(*s_, e.id()), r));
   }
-  /// The counterpart here of a symbol of the graph that this one duplicates.
-  symbolic_tensor same(symbolic_tensor const& t) const {
-    return t.present() ? symbolic_tensor{s_, t.id, t.generation, s_->identity->number} : t;
-  }
-  symbolic_exec same(symbolic_exec const& e) const {
-    return e.present() ? symbolic_exec{s_, e.id, e.generation} : e;
-  }
 
   // ---- sub-graphs
 
