@@ -279,6 +279,20 @@ TEST_CASE("Every part of a vjp program that was moved from is refused") {
                                  [] { (void)double(dynamic::values<double>()); }));
 }
 
+TEST_CASE("A vjp program that is asked about another graph names the question and the line") {
+  dynamic::graph g, h;
+  auto const x = g.input<double>("x"), y = ct::sin(x), other = h.input<double>("other");
+  auto const s = g.vjp({y}, {x});
+  auto const refuses = [](char const* question, auto const& ask) {
+    CHECK(refused<ct::graph_error>("belong to the graph that the program was compiled from", ask));
+    CHECK(refused<ct::graph_error>(question, ask));
+    CHECK(refused<ct::graph_error>("invalid_programs.cpp:", ask));
+  };
+  refuses("in needs_input", [&] { (void)s.needs_input(other); });
+  refuses("in needs_output", [&] { (void)s.needs_output(other); });
+  refuses("in needs_cotangent", [&] { (void)s.needs_cotangent(other); });
+}
+
 TEST_CASE("Only inputs are updated, once each") {
   CHECK(refused("update: the target must be an input of the graph", [] {
     dynamic::graph g;

@@ -76,14 +76,17 @@ public:
   std::vector<saved_tensor> const& saved() const { return code_->saved; }
   std::int64_t saved_bytes() const { return code_->bytes(); }
   /// Whether the gradients read this input, output, or the cotangent of this output; the other values may be freed at once.
-  template <class T> bool needs_input(expr<T> const& x) const {
-    return find(code_->inputs, code_->needs.inputs, x);
+  template <class T>
+  bool needs_input(expr<T> const& x, std::source_location where = std::source_location::current()) const {
+    return find(code_->inputs, code_->needs.inputs, x, "needs_input", where);
   }
-  template <class T> bool needs_output(expr<T> const& y) const {
-    return find(code_->all_outputs, code_->needs.outputs, y);
+  template <class T>
+  bool needs_output(expr<T> const& y, std::source_location where = std::source_location::current()) const {
+    return find(code_->all_outputs, code_->needs.outputs, y, "needs_output", where);
   }
-  template <class T> bool needs_cotangent(expr<T> const& y) const {
-    return find(code_->cotangents, code_->needs.cotangents, y);
+  template <class T>
+  bool needs_cotangent(expr<T> const& y, std::source_location where = std::source_location::current()) const {
+    return find(code_->cotangents, code_->needs.cotangents, y, "needs_cotangent", where);
   }
   /// The two programs.
   program const& forward() const noexcept { return forward_; }
@@ -96,8 +99,9 @@ private:
       if (t.depth > 0) sum += t.bytes - 8;
     return sum;
   }
-  bool find(std::vector<extend::symbol> const& in, detail::array<bool> const& marks, any_expr const& x) const {
-    extend::symbol const t = detail::program_access::symbol_of(forward_, x, "needs", std::source_location::current());
+  bool find(std::vector<extend::symbol> const& in, detail::array<bool> const& marks, any_expr const& x,
+            char const* name, std::source_location where) const {
+    extend::symbol const t = detail::program_access::symbol_of(forward_, x, name, where);
     for (std::size_t k = 0; k < in.size(); ++k)
       if (in[k] == t && marks[static_cast<int>(k)]) return true;
     return false;
