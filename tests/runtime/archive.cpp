@@ -327,6 +327,9 @@ TEST_CASE("graphs that cannot be saved are refused and stay unchanged", "[archiv
   CHECK(begins(saving({}, {{"a", x}, {"a", x}}), "names must be UTF-8"));
   CHECK(begins(saving({}, {{"\xc3", x}}), "names must be UTF-8"));
   CHECK_THROWS_AS(ct::archive::bytes_of(g, {{stranger, two}}), ct::graph_error);
+  CHECK_THROWS_WITH(ct::archive::bytes_of(g, {{x, two}, {x, two}}),
+                    Catch::Contains("bound to one memory only; in save of x double [2], at ") &&
+                        Catch::Contains("archive.cpp:"));
   CHECK_THROWS_AS(ct::archive::bytes_of(g, {}, {{"y", stranger}}), ct::graph_error);
   CHECK(ct::for_loop(
             2,

@@ -108,6 +108,34 @@ TEST_CASE("Bound memory must exist and fit") {
   }));
 }
 
+TEST_CASE("A list of bindings names each input once, and results any number of times") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {2}), y = x * 2.0;
+  auto const part = g.view(x, {.shape = {1}});
+  std::vector<double> a{1, 2}, b{10, 20}, one{5}, other{6}, first(2), second(2);
+  auto const refuses = [&](std::vector<dynamic::binding> const& binds) {
+    auto const compiles = [&] { (void)g.compile({y}, binds); };
+    CHECK(refused<ct::graph_error>("bind: an input must be bound to one memory only; in compile of ", compiles));
+    CHECK(refused<ct::graph_error>("invalid_programs.cpp:", compiles));
+  };
+  refuses({{x, a}, {x, b}});
+  refuses({{x, a}, {y, first}, {x, a}});
+  refuses({{part, one}, {part, other}});
+  auto p = g.compile({}, {{x, a}, {y, first}, {y, second}});
+  p.run();
+  CHECK((first[1] == 4 && second[1] == 4));
+  p.bind(x, b);
+  p.run();
+  CHECK((first[1] == 40 && second[1] == 40));
+
+  dynamic::graph h;
+  auto const s = h.symbolic();
+  auto const t = s.tensor<double>({2}, "t"), u = s.tensor<double>({2}, "u");
+  (void)s.exec(dynamic::command::of<ct::op::exp>(), {t}, {u}, "e");
+  CHECK(refused<ct::graph_error>("must be bound to one memory only; in compile of t double [2], at ",
+                                 [&] { (void)s.compile({.outputs = {u}, .binds = {{t, a}, {t, b}}}); }));
+}
+
 TEST_CASE("Values can be read only after a run, at positions that exist") {
   CHECK(refused("value: the program must have run before it has values", [] {
     dynamic::graph g;

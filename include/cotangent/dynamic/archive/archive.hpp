@@ -171,9 +171,12 @@ struct archive_access {
     };
     std::map<symbol, std::string> result_names;
     for (auto const& [name, t] : lists.results) result_names.emplace(t, name);
+    std::set<symbol> bound;
     for (std::size_t k = 0; k < binds.size(); ++k) {
       binding const& b = binds[k];
       symbol const t = plain.input_for(wanted.bound[k]);
+      if (!bound.insert(t).second && !is_written(s, t))
+        raise_graph<refusals::bind_twice>(s.b, {"save", 4, &t, 1, b.where});
       std::string wish = name_in(s.b, t);
       if (auto const at = result_names.find(t); wish.empty() && at != result_names.end()) wish = at->second;
       std::int64_t count = 1, given = 1;

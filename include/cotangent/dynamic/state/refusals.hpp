@@ -43,6 +43,7 @@ COTANGENT_REFUSAL_OF(program_other_graph, allowed, "cotangent: program: an expre
 COTANGENT_REFUSAL_OF(bind_result, allowed, "cotangent: bind: the memory of a result must be writable and outlive the program")
 COTANGENT_REFUSAL_OF(bind_expression, allowed, "cotangent: bind: an expression must be an input or a result of the program; name results in compile")
 COTANGENT_REFUSAL_OF(bind_elements, allowed, "cotangent: bind: the elements of the memory must be those of the expression")
+COTANGENT_REFUSAL_OF(bind_twice, allowed, "cotangent: bind: an input must be bound to one memory only")
 COTANGENT_REFUSAL_OF(bind_shared, allowed, "cotangent: bind: results must not share memory")
 COTANGENT_REFUSAL_OF(bind_overlap, allowed, "cotangent: bind: a result must not overlap an input, unless it is that input")
 COTANGENT_REFUSAL_OF(run_unbound, allowed, "cotangent: run: every input that is read must be bound to memory")

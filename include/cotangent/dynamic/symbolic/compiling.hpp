@@ -145,8 +145,15 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
         static_cast<std::int32_t>(k);
   code->constants = s.constants;
   for (symbol const t : s.states) code->inputs[static_cast<std::size_t>(code->input_of.at(t))].state = true;
-  for (symbol const t : asked.bound) {
-    if (code->input_of.find(t) != code->input_of.end()) continue;
+  std::vector<bool> given(code->inputs.size());
+  for (std::size_t k = 0; k < asked.bound.size(); ++k) {
+    symbol const t = asked.bound[k];
+    if (auto const at = code->input_of.find(t); at != code->input_of.end()) {
+      if (given[static_cast<std::size_t>(at->second)])
+        raise_graph<refusals::bind_twice>(s.b, {r.name, r.name_length, &t, 1, binds[k].where});
+      given[static_cast<std::size_t>(at->second)] = true;
+      continue;
+    }
     if (unbound[t] == 0) add(t);
     --unbound[t];
   }
