@@ -241,6 +241,27 @@ TEST_CASE("many shapes do not fill memory with prepared operations", "[eager]") 
 
 // ---- what is refused
 
+TEST_CASE("a trainer minimizes with the recorder of its parameters only", "[eager]") {
+  eager e, other;
+  auto w = e.parameter(5.0, "w"), theirs = other.parameter(3.0, "theirs");
+  trainer<ct::sgd> t(ct::sgd{.learning_rate = 0.1}, {w});
+  auto const mistake = [&](eager& recorder, variable<double> const& x) {
+    return words_of<ct::graph_error>([&] { t.minimize(recorder, x * x); });
+  };
+  CHECK(has(mistake(other, theirs), "must be variables of one recorder; in minimize of w double [], at "));
+  CHECK(has(mistake(other, theirs), "eager_training.cpp:"));
+  CHECK(has(mistake(e, theirs), "of one recorder"));
+  CHECK(has(mistake(other, w), "of one recorder"));
+  CHECK_FALSE(theirs.has_grad());
+  CHECK_FALSE(w.has_grad());
+  CHECK(w.item() == 5);
+  t.minimize(e, w * w);
+  CHECK(w.item() == 4);
+
+  trainer<ct::sgd> both(ct::sgd{.learning_rate = 0.1}, {w, theirs});
+  CHECK(has(words_of<ct::graph_error>([&] { both.minimize(e, w * w); }), "in minimize of theirs double []"));
+}
+
 TEST_CASE("misuse is refused in words", "[eager]") {
   eager e, other;
   auto x = e.parameter(numbers{1, 2, 3}, "x"), y = other.parameter(numbers{1, 2, 3}, "y");

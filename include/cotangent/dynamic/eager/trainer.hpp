@@ -16,7 +16,7 @@ namespace cotangent::dynamic::inline COTANGENT_ABI {
 /// An optimizer (`ct::adam{}`) for parameters of eager mode, with its states.
 ///
 ///     ct::dynamic::trainer t(ct::adam{.learning_rate = 0.01}, {w, b});
-///     t.minimize(loss);
+///     t.minimize(e, loss);
 ///
 /// The step of a parameter is a program, one for each element type and shape, that updates its memory in
 /// place.
@@ -50,10 +50,14 @@ public:
     }
   }
 
-  /// Sweeps backward from the loss, and takes a step along all gradients.
+  /// Sweeps backward from the loss, and takes a step along all gradients. The loss and all parameters must be
+  /// variables of the recorder.
   template <class T>
   void minimize(eager& recorder, variable<T> const& loss,
                 std::source_location where = std::source_location::current()) {
+    detail::request const r{"minimize", 8, nullptr, 0, where};
+    detail::eager_state const& s = *detail::value_of(loss, r).now.s;
+    for (one const& o : all_) (void)detail::operand_value(s, o.parameter, r);
     recorder.backward(loss, {}, {}, where);
     apply_gradients(where);
   }
