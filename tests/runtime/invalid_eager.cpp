@@ -168,9 +168,12 @@ TEST_CASE("Eager mode: too little memory is a memory_error") {
   }));
 }
 
-TEST_CASE("A limit below 0 means no limit") {
+TEST_CASE("A memory limit has at least 0 bytes") {
   dynamic::eager e;
-  e.set_memory_limit(-5);
+  CHECK(refused<ct::shape_error>("bytes must be at least 0; a limit of 0 is no limit (-5); in set_memory_limit, at ",
+                                 [&] { e.set_memory_limit(-5); }));
+  CHECK(refused<ct::shape_error>("invalid_eager.cpp:", [&] { e.set_memory_limit(1 << 20, -1); }));
+  e.set_memory_limit(0);
   auto const x = e.parameter(std::vector<double>(1000, .5));
   e.backward(ct::sum(ct::sin(x)));
   CHECK(x.grad().value()(3) == Approx(std::cos(.5)));

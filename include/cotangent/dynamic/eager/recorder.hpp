@@ -291,8 +291,13 @@ public:
   /// their bytes and were not used for long. They are recomputed on demand, with the same bits. 0: no limit.
   ///
   /// Source: Kirisame et al., "Dynamic Tensor Rematerialization", ICLR 2021.
-  void set_memory_limit(std::int64_t bytes, std::int64_t smallest = 4096) {
-    s_->limit = bytes > 0 ? bytes : 0;
+  void set_memory_limit(std::int64_t bytes, std::int64_t smallest = 4096,
+                        std::source_location where = std::source_location::current()) {
+    for (std::int64_t const given : {bytes, smallest})
+      if (given < 0)
+        detail::raise<refusals::eager_limit>(extend::builder(), {"set_memory_limit", 16, nullptr, 0, where},
+                                             extent::of(given));
+    s_->limit = bytes;
     s_->smallest = smallest;
   }
   /// Evicts the elements of a tensor; false if they cannot be recomputed, or are evicted already.

@@ -97,6 +97,7 @@ COTANGENT_REFUSAL_OF(eager_untracked, allowed, "cotangent: eager: a gradient mus
 COTANGENT_REFUSAL_OF(eager_write_place, allowed, "cotangent: write: the target must be a tensor of e.tensor, or a view of one; parameters, constants and computed variables hold their elements already")
 COTANGENT_REFUSAL_OF(eager_set, allowed, "cotangent: set: the variable must be a parameter or a constant; computed or written variables and views must not be set")
 COTANGENT_REFUSAL_OF(eager_set_shape, allowed, "cotangent: set: the new elements must have the shape of the old ones")
+COTANGENT_REFUSAL(eager_limit, at_least, bytes_given, nothing_less, "cotangent: set_memory_limit: bytes must be at least 0; a limit of 0 is no limit")
 
 // clang-format on
 
