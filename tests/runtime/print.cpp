@@ -4,6 +4,8 @@
 #include <cotangent/cotangent.hpp>
 #include <cotangent/dynamic.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <unistd.h>
@@ -69,6 +71,53 @@ TEST_CASE("a body of a loop prints in each iteration, and not again in the gradi
   CHECK(text.substr(0, 6) == "y = 1\n");
   CHECK(text_of([&] { dx = ct::value_and_grad(power)(1.0).second; }) == text);
   CHECK(text_of([&] { dx = ct::grad(power)(1.0); }).size() <= text.size());
+}
+
+// Blocks whose values the gradient rematerializes: alone, with a loop inside, in the body of a loop, and within a tape limit.
+inline constexpr auto block = [](auto s) { return ct::exp(ct::sin(ct::print(ct::exp(s), "e")) * s); };
+inline constexpr auto blocks = [](auto x) {
+  return ct::sin(ct::checkpoint(block)(ct::checkpoint(block)(x)));
+};
+inline constexpr auto loops_in_blocks = [](auto x) {
+  return ct::sin(ct::checkpoint(power)(ct::checkpoint(power)(x)));
+};
+inline constexpr auto blocks_in_a_loop = [](auto x) {
+  return ct::for_loop(3, [&](auto, auto y) { return ct::checkpoint(block)(ct::checkpoint(block)(ct::sin(y) * x)); }, x);
+};
+inline constexpr auto within_a_limit = [](auto x) {
+  return ct::for_loop<ct::loop{.tape_limit = 2000}>(
+      100, [&](auto, auto y) { return ct::sin(ct::print(ct::sin(y), "y") * x); }, x);
+};
+
+int lines_of(std::string const& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+
+/// The function alone and with its gradient, traced and in a run-time graph: they print the same lines.
+template <class F> void prints_once(F const& f, int lines) {
+  double d = 0;
+  std::string const text = text_of([&] { (void)ct::compiled(f)(0.1); });
+  CHECK(lines_of(text) == lines);
+  CHECK(text_of([&] { d = ct::value_and_grad(f)(0.1).second; }) == text);
+  CHECK(std::isfinite(d));
+  double const h = 1e-6;
+  double up = 0, down = 0;
+  (void)text_of([&] { up = ct::compiled(f)(0.1 + h), down = ct::compiled(f)(0.1 - h); });
+  CHECK(d == Approx((up - down) / (2 * h)).epsilon(1e-4));
+
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const z = f(x);
+  auto const dx = g.gradient({z}, {x}).front();
+  auto p = g.compile({z, dx});
+  p.bind(x, 0.1);
+  CHECK(lines_of(text_of([&] { p.run(); })) == lines);
+  CHECK(p.value(dx)() == Approx(d));
+}
+
+TEST_CASE("values that a gradient rematerializes are not printed again") {
+  prints_once(blocks, 2);
+  prints_once(loops_in_blocks, 6);
+  prints_once(blocks_in_a_loop, 6);
+  prints_once(within_a_limit, 100);
 }
 
 TEST_CASE("rows of elements, numbers that need their digits, and edges of long tensors are printed") {

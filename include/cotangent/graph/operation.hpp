@@ -101,6 +101,7 @@ struct operation {
   std::int8_t arity = 0;    // -1: any number
   bool commutative = false; // swapping the first two operands changes no bit
   bool has_address = false; // attributes are addresses of this process: no file can hold a node
+  bool prints = false;      // the value is operand 0, and a run has an effect: a value is rematerialized without it
   derivative_kind derivative = derivative_kind::differentiable;
   float cost = 1; // of one element, in additions
   void (*infer)(inference&) = nullptr;

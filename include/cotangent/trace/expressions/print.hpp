@@ -52,6 +52,7 @@ namespace op {
 struct print : extend::primitive<operation_kind::whole, 1> {
   static constexpr char const* name = "print";
   static constexpr float cost = 10000; // recomputing costs more than saving
+  static constexpr bool prints = true;
 
   static constexpr void infer(inference& r) { r.like(0); }
   static constexpr term of(term x, char const* label) {

@@ -49,7 +49,7 @@ class checkpointed_adjoint {
 public:
   constexpr checkpointed_adjoint(sweep_scope const& s, reverse_parts const& parts)
       : s_(s), b_(s.b), parts_(parts), loop_(b_.get().nodes[parts.at]), layout_(loop_layout::of(b_, loop_)),
-        copies_(b_), options_(s.tape->options_of(layout_)) {
+        copies_(b_, true), options_(s.tape->options_of(layout_)) {
     for (int k = 0; k < layout_.carried; ++k)
       size_.state = capped_sum(size_.state, bytes(operand(layout_.init(k))));
     size_.place = size_.state;

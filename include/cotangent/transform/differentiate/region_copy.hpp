@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_REGION_COPY_HPP
 
 #include <cotangent/graph/rewriter.hpp>
+#include <cotangent/ops/compare.hpp>
 #include <cotangent/ops/control.hpp>
 
 #include <cstdint>
@@ -12,14 +13,16 @@
 namespace cotangent::detail {
 
 /// Copies sub-graphs of one builder. Copies never merge with their originals. A node without results has only an effect and is
-/// not copied.
+/// not copied. `silent`: the originals run, too, so the copies print nothing.
 class region_copier {
   builder& b_;
   region_nodes nodes_; // those before the first copy
   rewriter copy_;      // of the region that was copied last
+  bool silent_;
 
 public:
-  constexpr explicit region_copier(builder& b) : b_(b), nodes_(b.get()), copy_(b.edit()) {}
+  constexpr explicit region_copier(builder& b, bool silent = false)
+      : b_(b), nodes_(b.get()), copy_(b.edit()), silent_(silent) {}
 
   /// Where region `r`, inside the one in which nodes go now, stands a second time. It has the inputs of `r`, no outputs
   /// yet, and no owner.
@@ -84,6 +87,10 @@ private:
     node n = b_.get().nodes[i];
     if (n.result_count == 0) return;
     n.flags.repeated = true;
+    if (silent_ && n.op->prints) {
+      n.op = info_of<op::identity>();
+      n.attribute_count = 0;
+    }
     array<symbol> x, y;
     for (int k = 0; k < n.operand_count; ++k) x.push((*this)(id(n.first + k)));
     for (int k = 0; k < n.result_count; ++k) y.push((*this)(id(n.first + n.operand_count + k)));

@@ -45,7 +45,7 @@ class block_copies {
 
 public:
   constexpr block_copies(graph_view const& g, block_tree const& tree)
-      : g_(g), tree_(tree), b_(g), regions_(b_), block_(g.node_count), home_(g.tensor_count),
+      : g_(g), tree_(tree), b_(g), regions_(b_, true), block_(g.node_count), home_(g.tensor_count),
         first_(g.tensor_count, none), late_(g.tensor_count, none), last_(tree.size(), none),
         used_(tree.size(), false) {
     b_.flags.merges = false;
@@ -231,7 +231,9 @@ private:
     b_.flags = n.flags;
     b_.flags.merges = false;
     b_.flags.block = 0;
-    if (n.op->kind == operation_kind::control) {
+    if (n.op->prints) {
+      note(g_.result(n), block, x[0]); // the original prints
+    } else if (n.op->kind == operation_kind::control) {
       array<symbol> const made = regions_.again(n, x);
       for (int k = 0; k < n.result_count; ++k) note(g_.result(n, k), block, made[k]);
       regions_copied_ = true;

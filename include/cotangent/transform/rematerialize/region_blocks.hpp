@@ -62,7 +62,7 @@ public:
   constexpr region_blocks(graph_view const& g, block_tree const& tree, bool whole)
       : g_(g), tree_(tree), b_(g), ways_(g_), wider_(b_, g_), home_(g.tensor_count),
         way_of_(g.tensor_count, -1), of_region_(g.region_count, -1), first_(g.tensor_count, none),
-        replaced_(g.tensor_count, none), used_(tree.size(), false), regions_(b_),
+        replaced_(g.tensor_count, none), used_(tree.size(), false), regions_(b_, true),
         whole_(g.node_count, false) {
     for (std::int32_t i = 0; i < g.node_count && whole; ++i) whole_[i] = is_whole(g.nodes[i]);
     find_candidates();
@@ -240,6 +240,7 @@ private:
     for (int k = 0; k < n.operand_count; ++k)
       if (g_.operand(n, k) != none) x[k] = find(g_.operand(n, k), way);
     if (is_made_again(t)) used_[home_[t]] = true;
+    if (n.op->prints) return note(t, way, x[0]); // the original prints
     builder_scope const outer(b_);
     b_.region = region_of(way);
     b_.flags = n.flags;
