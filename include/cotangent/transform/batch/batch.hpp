@@ -23,7 +23,7 @@ struct batch_request {
 
 /// How many rows of a function are computed at once, whose nodes in region `here` begin at `first`: 0: all of them; 1: one after
 /// the other, where an operation has no batching rule or uses views. In between, a function with loops or branches: blocks of
-/// rows, two vectors of each number but no less than a cache line, unless a value of a row has many elements.
+/// rows, a cache line of each number, or two vectors if that is more and values have few elements; unless one has many.
 constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here, int vector_bytes) {
   bool control = false, by_row = false;
   std::int64_t width = 0, most = 0; // bytes of an element; elements of a value in loops and branches
@@ -55,8 +55,8 @@ constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here
       if (is_floating(x.type) && bytes > width) width = bytes;
     }
   }
-  constexpr std::int64_t line = 64, enough = 9; // (measured: with 3 x 3 matrices faster, with 4 x 4 slower)
-  std::int64_t const block = 2 * vector_bytes > line ? 2 * vector_bytes : line;
+  constexpr std::int64_t line = 64, few = 4, enough = 9; // (measured: with 3 x 3 matrices faster, with 4 x 4 slower)
+  std::int64_t const block = most <= few && 2 * vector_bytes > line ? 2 * vector_bytes : line;
   return !control ? 0 : by_row || most > enough || width == 0 ? 1 : block / width;
 }
 
