@@ -44,6 +44,15 @@ template <class F> struct callable_alone : F {
 template <class F, class... Args> using callable_with =
     std::conditional_t<sizeof...(Args) == 0, callable_alone<F>, callable<F>>;
 
+/// The type of a call of an object with a fallback; `refused` after an error in the body of the function, for which clang finds no
+/// call any more: the first error is enough.
+template <class Callable, class... X> consteval auto find_call_type() {
+  if constexpr (requires(Callable const& f, X const&... x) { f(x...); })
+    return std::type_identity<decltype(std::declval<Callable const&>()(std::declval<X const&>()...))>{};
+  else return std::type_identity<refused>{};
+}
+template <class Callable, class... X> using call_type = typename decltype(find_call_type<Callable, X...>())::type;
+
 struct anything {};
 template <std::size_t> struct anything_at : anything {};
 

@@ -120,9 +120,7 @@ template <class F, class Values, class... Before> struct body_result;
 template <class F, class... X, class... Before> struct body_result<F, std::tuple<X...>, Before...> {
   static consteval auto find() {
     if constexpr (!is_function<F>) return std::type_identity<refused>{};
-    else
-      return std::type_identity<std::remove_cvref_t<decltype(std::declval<callable_with<F, Before..., X...> const&>()(
-          std::declval<Before const&>()..., std::declval<X const&>()...))>>{};
+    else return std::type_identity<std::remove_cvref_t<call_type<callable_with<F, Before..., X...>, Before..., X...>>>{};
   }
   using type = typename decltype(find())::type;
   static constexpr unfit find_reason() {

@@ -88,11 +88,11 @@ inline namespace COTANGENT_ABI {
 /// Rows become an axis of the operations of the body (`vmap`), so that they fill SIMD lanes, and sums over them need no memory.
 ///
 /// A body with loops or branches runs on blocks of 64 bytes of numbers, 8 doubles or 16 floats; of 128 bytes with AVX-512, for
-/// values of up to 4 elements. As with `vmap`, a loop goes on as long as any row of the block does, and all branches that rows select are computed. A gradient stores
-/// arguments and results alone. It computes a block with its gradient if that depends on no results, as the gradient of their sum;
-/// else it computes the block again. Row by row run bodies whose loops have values of more than 9 elements, or operations without a
-/// batching rule, and rows whose number is a name; so do values that have no room for an axis more. Gradients that need the
-/// results first record values of all these rows.
+/// values of up to 4 elements. As with `vmap`, a loop goes on as long as any row of the block does, and all branches that rows
+/// select are computed. A gradient stores arguments and results alone. It computes a block with its gradient if that depends on
+/// no results, as the gradient of their sum; else it computes the block again. Row by row run bodies whose loops have values of
+/// more than 9 elements, or operations without a batching rule, and rows whose number is a name; so do values that have no room
+/// for an axis more. Gradients that need the results first record values of all these rows.
 ///
 /// Adjoint: of each row; those of expressions that the body uses are added over the rows.
 /// Refuses: what vmap refuses, but for operations without a batching rule.

@@ -168,7 +168,7 @@ template <class Otherwise, class F, int... Axis> struct vmap_function : transfor
 private:
   template <extent Size, class... Row, std::size_t... K, class... X>
   constexpr auto on(parts<Row...>, std::index_sequence<K...>, X const&... x) const {
-    using result = typename called_with<F, std::index_sequence<K...>, Row...>::type;
+    using result = result_among<call_type<callable<F>, Row...>, Row...>;
     constexpr unfit why = unfit_result<F, result, sizeof...(K)>();
     if constexpr (why != unfit::nothing) {
       detail::report_unfit<why, F, Row...>();
