@@ -132,6 +132,9 @@ struct operation {
 
 namespace detail {
 
+/// True for printing and functions of users, whose runs are seen: they stay in order.
+constexpr bool runs_in_order(operation const& op) noexcept { return op.cost >= 1000; }
+
 constexpr std::uint32_t hash_of(char const* s) noexcept {
   std::uint32_t h = 2166136261u;
   for (; *s != 0; ++s) h = (h ^ static_cast<unsigned char>(*s)) * 16777619u;

@@ -4,7 +4,7 @@
 
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/graph/order.hpp>
-#include <cotangent/transform/differentiate/left_function.hpp>
+#include <cotangent/transform/differentiate/escaped_value.hpp>
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/transform/rematerialize/checkpoint.hpp>
 #include <cotangent/transform/rematerialize/fuse_loops.hpp>
@@ -195,7 +195,7 @@ struct expand {
 /// Runs passes one after the other, until one fails.
 template <class Options, class... Passes>
 constexpr built run_passes(graph_view const& g, Options const& o, pass_list<Passes...>) {
-  built now{{}, left_function(g)};
+  built now{{}, escaped_value(g)};
   bool changed = false;
   auto const next = [&]<class Pass>(Pass) {
     graph_view const before = changed ? graph_view(now.g) : g;

@@ -16,7 +16,7 @@ COTANGENT_REFUSAL(custom_forward, has, function_needed, rule_for_tangents, "cota
 COTANGENT_REFUSAL(custom_backward, has, function_needed, rule_for_cotangents, "cotangent: custom_jvp: reverse mode needs a rule that is linear in the tangents; give the function a rule for cotangents with ct::custom_vjp, or use forward mode: jvp, jacfwd")
 COTANGENT_REFUSAL(not_batched, has, operation_of_function, batching_rule, "cotangent: vmap, jacobian: every operation of the function must have a batching rule; give an operation of your own batch(batch_rule&)")
 COTANGENT_REFUSAL_OF(batched_views, allowed, "cotangent: vmap, jacobian: the function must not read views of values that vary by row, nor write views; ct::map runs such a function row by row")
-COTANGENT_REFUSAL(left_function, is, value_computed, computed_here, "cotangent: vmap, map, custom_vjp, custom_jvp: a value must not leave the function or rule that it was computed in, except as its result")
+COTANGENT_REFUSAL(escaped_value, is, value_computed, computed_here, "cotangent: vmap, map, custom_vjp, custom_jvp: a value must not leave the function or rule that it was computed in, except as its result")
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: an output must depend on each value that a gradient is requested for")
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL_OF(batched_tape_limit, allowed, "cotangent: vmap: a gradient of a loop with a tape limit must iterate equally often in all rows; differentiate the vmap instead, or leave out ct::loop{.tape_limit}")

@@ -197,11 +197,10 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
       .extra = low.extra.data(),
       .extra_count = low.extra.size()};
   cotangent::detail::built simple = run_passes(ready, passes, pipeline{});
-  if (options.memory_budget != 0 && simple.failed.why == nullptr) { // a limit changes rewrites, so first without one
-    if (options.mirror == nullptr) recorded = record_bytes(simple.g).bytes;
-    passes.budget.limits = options.mirror != nullptr || bytes_of(simple.g) > options.memory_budget - recorded;
-    if (!passes.budget.limits) simple = limited(simple.g); // (fits, and is predicted)
-    else if (options.mirror == nullptr) simple = run_passes(ready, passes, pipeline{});
+  if (options.memory_budget != 0 && !passes.budget.limits && simple.failed.why == nullptr) {
+    recorded = record_bytes(simple.g).bytes;
+    passes.budget.limits = bytes_of(simple.g) > options.memory_budget - recorded; // a limit changes rewrites
+    simple = passes.budget.limits ? run_passes(ready, passes, pipeline{}) : limited(simple.g);
   }
   if (simple.failed.why != nullptr) raise(s.b, simple.failed, simple.failed.node == none ? r : request{});
   if (recorded < 0) recorded = record_bytes(simple.g).bytes;

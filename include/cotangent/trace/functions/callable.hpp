@@ -45,7 +45,7 @@ template <class F, class... Args> using callable_with =
     std::conditional_t<sizeof...(Args) == 0, callable_alone<F>, callable<F>>;
 
 /// The type of a call of an object with a fallback; `refused` after an error in the body of the function, for which clang finds no
-/// call any more: the first error is enough.
+/// call any more: the first error is enough. (For bodies and functions of rows. Elsewhere the question adds lines to other errors.)
 template <class Callable, class... X> consteval auto find_call_type() {
   if constexpr (requires(Callable const& f, X const&... x) { f(x...); })
     return std::type_identity<decltype(std::declval<Callable const&>()(std::declval<X const&>()...))>{};

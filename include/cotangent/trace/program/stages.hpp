@@ -70,7 +70,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
       b.set_inputs(declare.inputs.data(), declare.inputs.size());
       b.set_outputs(outputs.ids.data(), outputs.ids.size());
       refuse_unbound_names(b);
-      if (b.failed().why == nullptr) b.fail(left_function(b.get()));
+      if (b.failed().why == nullptr) b.fail(escaped_value(b.get()));
       result = b.finish();
     }
     return result;

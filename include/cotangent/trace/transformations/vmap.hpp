@@ -96,7 +96,7 @@ struct leaves_of_row {
   }
   template <class X> constexpr X leaf() { return X(b, from[next++]); }
 
-  /// Stands for one row of `all`: `batch` replaces it, and no output may depend on it (`left_function`).
+  /// Stands for one row of `all`: `batch` replaces it, and no output may depend on it (`escaped_value`).
   static constexpr symbol row_of(builder& b, symbol all) {
     symbol const zero = extend::constant(b, b.tensor(all).type, b.shape(without_first(b.dims(all))), 0).id;
     std::int64_t const unique = b.get().nodes.size(); // never merges with another one

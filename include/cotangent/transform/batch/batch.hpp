@@ -34,7 +34,7 @@ constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here
     if (n.op->batch == nullptr && !is_each && !is_control && n.operand_count != 0) return 1;
     if (n.op == info_of<op::loop>() && loop_layout::of(g, n).has_start()) return 1; // of a gradient: rows may differ in their ends
     control = control || is_control;
-    by_row = by_row || n.op->cost >= 1000; // printing, functions of users: once for each row, in order
+    by_row = by_row || runs_in_order(*n.op); // once for each row
     for (int k = 0; k < n.operand_count + n.result_count; ++k) {
       symbol const t = g.ids[n.first + k];
       if (t == none) continue;

@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_REMATERIALIZE_FUSE_LOOPS_HPP
 
 #include <cotangent/graph/builder.hpp>
+#include <cotangent/graph/order.hpp>
 #include <cotangent/ops/control.hpp>
 #include <cotangent/transform/differentiate/block_tree.hpp>
 #include <cotangent/transform/simplify/prune.hpp>
@@ -88,18 +89,12 @@ private:
   constexpr bool moves(std::int32_t i, std::int32_t j) const {
     std::int32_t const from = loop_layout::of(g_, g_.nodes[i]).body, to = loop_layout::of(g_, g_.nodes[j]).body;
     for (std::int32_t k = 0; k < i; ++k) {
-      std::int32_t const r = g_.nodes[k].region;
-      if (is_inside(r, from) && (has_effect(g_.nodes[k]) || touches_views(g_, g_.nodes[k]))) return false;
-      if (r == to) return false;
+      if (g_.nodes[k].region == to) return false;
+      if (in_region(g_, k, from) != none && (has_effect(g_.nodes[k]) || touches_views(g_, g_.nodes[k]))) return false;
     }
     return true;
   }
-  constexpr bool is_inside(std::int32_t r, std::int32_t around) const {
-    while (r != around && r > 0) r = g_.regions[r].parent;
-    return r == around;
-  }
-  /// True for nodes that must run in order: printing, functions of users.
-  static constexpr bool has_effect(node const& n) { return n.result_count == 0 || n.op->cost >= 1000; }
+  static constexpr bool has_effect(node const& n) { return n.result_count == 0 || runs_in_order(*n.op); }
 };
 
 /// One pair of loops becomes one.
@@ -117,8 +112,6 @@ public:
     join(pair.first, pair.second);
     for (symbol& t : b_.edit().ids)
       if (t >= 0 && t < replaced_.size()) t = resolved(t);
-    for (std::int32_t k = 0; k < replaced_.size(); ++k) // (not values of any node)
-      if (replaced_[k] != none && b_.get().tensors[k].producer == pair.first) b_.edit().tensors[k].producer = none;
     order(pair);
   }
   constexpr graph take() { return prune(b_.edit()); }
@@ -133,23 +126,21 @@ private:
   constexpr void move_body() {
     graph& g = b_.edit();
     std::int32_t const from = first_.body, to = second_.body;
-    array<bool> ends(g.blocks.size() + 1, false); // by block: it is the whole body
-    bool all = true;
-    std::int32_t around = none;
+    std::int32_t whole = none; // the block that is the whole body; 0: there is none
     for (node& n : g.nodes) {
       if (n.region != from) continue;
       n.region = to;
       if (n.operand_count == 0) continue; // constants belong to none
       std::int32_t block = n.flags.block < 0 ? -n.flags.block : n.flags.block;
       while (block != 0 && g.blocks[block - 1] != 0) block = g.blocks[block - 1];
-      if (around == none) around = block;
-      all = all && block == around;
+      whole = whole == none || whole == block ? block : 0;
     }
-    if (all && around != none && around != 0) ends[around] = true;
-    for (node& n : g.nodes)
-      if (ends[n.flags.block < 0 ? -n.flags.block : n.flags.block]) n.flags.block = 0;
-    for (std::int32_t& outer : g.blocks)
-      if (ends[outer]) outer = 0;
+    if (whole > 0) {
+      for (node& n : g.nodes)
+        if (n.flags.block == whole || n.flags.block == -whole) n.flags.block = 0;
+      for (std::int32_t& around : g.blocks)
+        if (around == whole) around = 0;
+    }
     for (tensor_symbol& t : g.tensors)
       if (t.region == from) t.region = to;
     for (region& r : g.regions)
@@ -195,6 +186,7 @@ private:
     }
     results.push(g_.result(m, second_.trips()));
     replaced_[g_.result(n, first_.trips())] = g_.result(m, second_.trips());
+    b_.edit().tensors[g_.result(n, first_.trips())].producer = none;
     made.write(b_.edit().numbers.data() + m.attribute);
     b_.set_inputs(in.data(), in.size(), second_.body);
     b_.set_outputs(out.data(), out.size(), second_.body);

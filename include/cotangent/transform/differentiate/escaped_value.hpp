@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_LEFT_FUNCTION_HPP
-#define COTANGENT_TRANSFORM_DIFFERENTIATE_LEFT_FUNCTION_HPP
+#ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_ESCAPED_VALUE_HPP
+#define COTANGENT_TRANSFORM_DIFFERENTIATE_ESCAPED_VALUE_HPP
 
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/ops/control.hpp>
@@ -11,8 +11,9 @@
 
 namespace cotangent::detail {
 
-/// Marks the values that the outputs of a graph depend on, whatever the order of its nodes. Of a loop or branch they depend on
-/// the carried values and results that they read, not on all.
+/// Marks the values that the outputs of a graph depend on, whatever the order of its nodes, without the rules of custom derivatives
+/// (`liveness` needs nodes in order, and reads these rules). Of a loop or branch they depend on the carried values and results that
+/// they read, not on all.
 class reached_values {
   graph_view const& g_;
   array<bool> reached_;          // by symbol
@@ -82,7 +83,7 @@ private:
 
 /// The failure of a graph whose outputs depend on a placeholder: a value of one row, or of a derivative's rule, has left the
 /// function that it was computed in. The placeholder says where this function was called.
-constexpr failure left_function(graph_view const& g) {
+constexpr failure escaped_value(graph_view const& g) {
   auto const is_placeholder = [&](std::int32_t i) { return g.nodes[i].op == info_of<op::placeholder>(); };
   std::int32_t first = 0;
   while (first < g.node_count && !is_placeholder(first)) ++first;
@@ -90,7 +91,7 @@ constexpr failure left_function(graph_view const& g) {
   reached_values const reached(g);
   for (std::int32_t i = first; i < g.node_count; ++i)
     if (is_placeholder(i) && reached[g.result(g.nodes[i])])
-      return {why<refusals::left_function>(), {}, {}, none, g.nodes[i].where};
+      return {why<refusals::escaped_value>(), {}, {}, none, g.nodes[i].where};
   return {};
 }
 
