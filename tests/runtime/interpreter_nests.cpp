@@ -22,7 +22,8 @@ namespace {
 
 constexpr extend::dimension axes[][4]{{3, 4, 2, 1},   {16, 8, 1, 3},  {37, 70, 1, 2}, {64, 10, 1, 2}, {5, 700, 1, 1}, {2, 1500, 1, 3},
                               {130, 3, 2, 1}, {9, 33, 5, 1},  {1, 1100, 2, 1}, {300, 1, 7, 2}, {40, 17, 4, 1}, {6, 1, 4, 1},
-                              {21, 32, 1, 2}, {7, 128, 3, 1}, {19, 256, 1, 1}}; // (whole blocks of the kernels, tiles of whole long rows)
+                              {21, 32, 1, 2}, {7, 128, 3, 1}, {19, 256, 1, 1},
+                              {6, 512, 1, 1}, {3, 2048, 1, 1}}; // (whole blocks of the kernels, tiles of whole long rows; parts of a row)
 constexpr int kinds_of_axes = static_cast<int>(sizeof axes / sizeof axes[0]);
 
 graph random_graph_of(int seed, bool nested = false) {

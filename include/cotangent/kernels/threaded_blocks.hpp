@@ -51,6 +51,10 @@ struct unchanged {
 /// Two moves in one step. set_aside: To = a, a = X. replaced: memory = X, X = a.
 struct set_aside {};
 struct replaced {};
+/// Two steps without a result, which add the operand, or the products of two, to partial sums in memory (`to`). Register k of a block goes to
+/// sum k % y, a register each: the order of kernels::row_sums with y chains.
+template <class Op> struct reduces {};
+struct adds_products {};
 /// Two forms in one step; each takes at most one entry. A jump is predicted from the jumps before it, and
 /// long runs of one form look alike.
 template <class First, class Second> struct in_turn {};
@@ -75,6 +79,16 @@ template <int N, class F> F form_at(numbered_form<N, F> const&);
 template <class... F>
 numbered_forms<std::make_integer_sequence<int, static_cast<int>(sizeof...(F))>, F...>
 numbered(block_forms<F...>*);
+
+/// The operation of a step without a result.
+template <class Op> struct reduction {};
+template <class Op> struct reduction<reduces<Op>> {
+  using op = Op;
+};
+template <> struct reduction<adds_products> {
+  using op = adds_products;
+};
+template <class Op> inline constexpr bool is_reduction = requires { typename reduction<Op>::op; };
 
 struct blocks {
   block_register a[block_registers], b[block_registers], c[block_registers];
@@ -116,6 +130,21 @@ COTANGENT_INLINE block_register block_value(block_register const& x, block_regis
   else return detail::in_block(Op::apply(v(x), v(y), v(z)));
 }
 
+/// `with(sum, k)`: the sum and register k combined.
+template <class V, int Chains, class With, int... K>
+COTANGENT_INLINE void add_to_sums(char* sums, With with, std::integer_sequence<int, K...>) {
+  V sum[static_cast<std::size_t>(Chains)];
+  for (int c = 0; c < Chains; ++c) sum[c] = detail::from_memory<V>(sums + c * simd::bytes);
+  ((sum[K % Chains] = with(sum[K % Chains], K)), ...);
+  for (int c = 0; c < Chains; ++c) detail::put_in_memory(sums + c * simd::bytes, sum[c]);
+}
+template <class V, class With, int... K>
+COTANGENT_INLINE void add_to_sums(char* sums, int chains, With with, std::integer_sequence<int, K...> k) {
+  if (chains == 4) detail::add_to_sums<V, 4>(sums, with, k);
+  else if (chains == 2) detail::add_to_sums<V, 2>(sums, with, k);
+  else detail::add_to_sums<V, 1>(sums, with, k);
+}
+
 template <class T, class Op, spot X, spot Y, spot Z, spot To, int... K>
 COTANGENT_INLINE void block_step(block_form<Op, X, Y, Z, To>, blocks& r, threaded_step const* s,
                                  char* const* memory, std::integer_sequence<int, K...>) {
@@ -132,6 +161,13 @@ COTANGENT_INLINE void block_step(block_form<Op, X, Y, Z, To>, blocks& r, threade
   } else if constexpr (std::is_same_v<Op, replaced>) {
     detail::put_in_memory(memory[s->to], x.get(r, K)...);
     ((r.at<X>(K) = r.a[K]), ...);
+  } else if constexpr (is_reduction<Op>) {
+    using V = simd::pack<T, simd::width<T>>;
+    detail::add_to_sums<V>(memory[s->to], s->y, [&](V const& sum, int k) __attribute__((always_inline)) {
+      V const one = math::bit_cast<V>(x.get(r, k));
+      if constexpr (std::is_same_v<Op, adds_products>) return math::fma(one, math::bit_cast<V>(y.get(r, k)), sum);
+      else return V{reduction<Op>::op::combine(sum, one)};
+    }, std::integer_sequence<int, K...>{});
   } else if constexpr (To == spot::memory) detail::put_in_memory(memory[s->to], x.get(r, K)...);
   else ((r.at<To>(K) = detail::block_value<Op, T>(x.get(r, K), y.get(r, K), z.get(r, K))), ...);
 }
@@ -163,7 +199,7 @@ void threaded_blocks(threaded_step const* s, char* const* memory, block_register
       detail::block_step<T>(decltype(detail::form_at<N>(std::declval<all>())){}, r, s, memory,
                             std::make_integer_sequence<int, block_registers>{});
   };
-  static_assert(Forms::list::count <= 180);
+  static_assert(Forms::list::count <= 190);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic" // labels as values
 #define COTANGENT_TEN(X, t) X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
@@ -172,7 +208,7 @@ void threaded_blocks(threaded_step const* s, char* const* memory, block_register
   COTANGENT_TEN(X, 1) COTANGENT_TEN(X, 2) COTANGENT_TEN(X, 3) COTANGENT_TEN(X, 4) COTANGENT_TEN(X, 5)        \
   COTANGENT_TEN(X, 6) COTANGENT_TEN(X, 7) COTANGENT_TEN(X, 8) COTANGENT_TEN(X, 9) COTANGENT_TEN(X, 10)       \
   COTANGENT_TEN(X, 11) COTANGENT_TEN(X, 12) COTANGENT_TEN(X, 13) COTANGENT_TEN(X, 14) COTANGENT_TEN(X, 15)   \
-  COTANGENT_TEN(X, 16) COTANGENT_TEN(X, 17)
+  COTANGENT_TEN(X, 16) COTANGENT_TEN(X, 17) COTANGENT_TEN(X, 18)
 #if COTANGENT_JUMPS_BY_LABEL // each step ends in a jump of its own: processors predict a jump by its location, too
 #  define COTANGENT_LABEL(n) &&form_##n,
 #  define COTANGENT_STEP(n)                                                                                  \

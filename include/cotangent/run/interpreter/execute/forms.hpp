@@ -78,6 +78,17 @@ using all = kernels::joined_block_forms<
     beside<op::multiply_add, a, fixed, fixed>, beside<op::less, fixed, a>, beside<op::less, a, memory>,
     beside<op::equal, a, memory>, beside<op::select, a, fixed, fixed>, beside<op::negate, a>>;
 
+/// Sums of a nest (a product of two operands in memory does not occur: one is computed in the segment).
+template <spot X> using product_of = list<form<kernels::adds_products, X, X>, form<kernels::adds_products, X, memory>,
+                                          form<kernels::adds_products, X, fixed>>;
+using sums = kernels::joined_block_forms<
+    list<form<kernels::reduces<op::sum>, a>, form<kernels::reduces<op::sum>, b>, form<kernels::reduces<op::sum>, c>>,
+    std::conditional_t<math::has_fma,
+                       kernels::joined_block_forms<list<form<kernels::adds_products, a, b>, form<kernels::adds_products, a, c>,
+                                                        form<kernels::adds_products, b, c>>,
+                                                   product_of<a>, product_of<b>, product_of<c>>,
+                       list<>>>;
+
 /// Pairs follow the single forms.
 template <class First, class Second> using pair = list<form<kernels::in_turn<First, Second>, none>>;
 using added_up = form<op::multiply_add, a, b, fixed>;
@@ -90,12 +101,12 @@ using pairs = kernels::joined_block_forms<pair<added_up, added_up>, pair<added_u
 
 /// A short name for a long list.
 struct interpreter_forms {
-  using list = kernels::joined_block_forms<forms::all, forms::pairs>;
+  using list = kernels::joined_block_forms<forms::all, forms::sums, forms::pairs>;
 };
 
 /// The description of a form during preparation.
 struct known_form {
-  enum moves : std::int8_t { computes, is_move, sets_aside, replaces, is_pair };
+  enum moves : std::int8_t { computes, is_move, sets_aside, replaces, reduces, adds_products, is_pair };
 
   operation const* op = nullptr;
   moves kind = computes;
@@ -108,7 +119,11 @@ template <class F> constexpr known_form known_form_of() {
   if constexpr (std::is_same_v<typename F::op, kernels::unchanged>) k.kind = known_form::is_move;
   else if constexpr (std::is_same_v<typename F::op, kernels::set_aside>) k.kind = known_form::sets_aside;
   else if constexpr (std::is_same_v<typename F::op, kernels::replaced>) k.kind = known_form::replaces;
-  else k.op = info_of<typename F::op>();
+  else if constexpr (std::is_same_v<typename F::op, kernels::adds_products>) k.kind = known_form::adds_products;
+  else if constexpr (kernels::detail::is_reduction<typename F::op>) {
+    k.kind = known_form::reduces;
+    k.op = info_of<typename kernels::detail::reduction<typename F::op>::op>();
+  } else k.op = info_of<typename F::op>();
   for (int i = 0; i < 3; ++i) k.operand[i] = F::operands[i];
   k.to = F::to;
   return k;
@@ -147,7 +162,7 @@ struct block_kernels {
   int find(operation const* op, spot x, spot y, spot z, spot to) const noexcept {
     for (int k = 0; k < count; ++k) {
       known_form const& f = forms[k];
-      if (f.op == op && f.operand[0] == x && f.operand[1] == y && f.operand[2] == z && f.to == to)
+      if (f.op == op && f.kind == known_form::computes && f.operand[0] == x && f.operand[1] == y && f.operand[2] == z && f.to == to)
         return k + 1;
     }
     return 0;
@@ -158,6 +173,15 @@ struct block_kernels {
       if (forms[k].kind == kind && forms[k].operand[0] == from && forms[k].to == to) return k + 1;
     return 0;
   }
+  /// The code of a sum, or of one of products, with the operation that combines.
+  int find_sum(operation const* op, spot x, spot y) const noexcept {
+    known_form::moves const kind = y == spot::none ? known_form::reduces : known_form::adds_products;
+    for (int k = 0; k < count; ++k) {
+      known_form const& f = forms[k];
+      if (f.kind == kind && (f.op == op || y != spot::none) && f.operand[0] == x && f.operand[1] == y) return k + 1;
+    }
+    return 0;
+  }
   int find_pair(int first, int second) const noexcept {
     for (int k = count - 1; k >= 0 && forms[k].kind == known_form::is_pair; --k)
       if (forms[k].first == first && forms[k].second == second) return k + 1;
@@ -165,7 +189,7 @@ struct block_kernels {
   }
   bool knows(operation const* op) const noexcept {
     for (int k = 0; k < count; ++k)
-      if (forms[k].op == op) return true;
+      if (forms[k].op == op && forms[k].kind == known_form::computes) return true;
     return false;
   }
 };

@@ -34,6 +34,7 @@ struct nest_sum {
   std::int32_t bytes = 0; // of an element
   std::int32_t width = 1, chains = 1, copies = 1; // see kernels::row_sums
   bool single = false, of_rows = false;           // `of_rows`: the operand has one value for each row
+  bool is_in_segment = false;                     // a segment adds the operand to the state, which has `chains` registers for each row
   kernels::total_sums totals;
 };
 

@@ -20,6 +20,10 @@ struct nest_part {
 };
 
 inline void run_nest_sum(nest_sum const& s, nest_code const& n, run_context const& c, nest_part const& part) noexcept {
+  if (s.is_in_segment) { // the partial results of each row are combined as a row of this length would be
+    std::int64_t const partial = s.chains * s.width;
+    return s.rows(c.at(s.to), nullptr, c.at(s.state), nullptr, {part.rows, partial, 0, partial, partial, s.width, s.chains, s.copies, s.chains == 1});
+  }
   char const *const x = c.at(s.x, part.start), *const y = c.at(s.y, part.start);
   std::int64_t const step = s.of_rows ? 1 : n.lanes;
   if (s.add != nullptr) {
@@ -68,8 +72,12 @@ inline void run_lanes(program_data const& p, nest_code const& n, nest_stage cons
     row_spread const& of = p.spreads[s.spreads.first + k];
     spread_rows(of, c, part.rows, of.is_register ? simd::bytes / of.bytes : n.lanes);
   }
+  nest_sum const* const sums = p.nest_sums.data() + s.sums.first;
+  for (int k = 0; k < s.sums.count; ++k)
+    if (sums[k].is_in_segment && part.lane == 0) sums[k].begin(c.at(sums[k].state), part.rows * sums[k].chains * sums[k].width);
   run_work(p, s.work, c, part.start, count);
-  for (int k = 0; k < s.sums.count; ++k) run_nest_sum(p.nest_sums[s.sums.first + k], n, c, part);
+  for (int k = 0; k < s.sums.count; ++k)
+    if (!sums[k].is_in_segment || part.lane + part.lanes == n.lanes) run_nest_sum(sums[k], n, c, part);
   for (int k = 0; k < s.drains.count; ++k) run_drain(p.drains[s.drains.first + k], c, part.start, count);
 }
 

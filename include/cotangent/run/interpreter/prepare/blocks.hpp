@@ -30,6 +30,13 @@ public:
     moved_from_ = kernels::spot::none;
     for (std::int32_t const u : uses_.order) {
       uses_.pass(u);
+      if constexpr (Units::has_reductions)
+        if (t_.reduces(u)) {
+          emit_reduction(u);
+          ++now_;
+          for (int k = 0; k < to_.count_of(u); ++k) free_block(t_.source(u, k));
+          continue;
+        }
       spot to = spot::a;
       if (!takes_form(u, to)) emit_leaving(u);
       ++now_;
@@ -167,6 +174,30 @@ private:
     last_ = steps.size();
     last_takes_ = entries > 0;
     return true;
+  }
+  /// Combines the operand of unit u, or the products of two, with partial results in memory.
+  void emit_reduction(int u) {
+    block_kernels const& b = t_.kernels().blocks;
+    int order[2]{0, 1}, code = 0;
+    auto const find = [&] {
+      for (int turn = 0; turn < to_.count_of(u) && code == 0; ++turn) {
+        order[0] = turn, order[1] = 1 - turn;
+        code = b.find_sum(t_.op_of(u), place_of(u, order[0]), to_.count_of(u) > 1 ? place_of(u, order[1]) : spot::none);
+      }
+    };
+    find();
+    if (code == 0) { // all operands are in memory
+      keep(read_by(u));
+      move(spot::memory, spot::a, to_.entry_of(u, 0));
+      holds_[0] = t_.source(u, 0);
+      find();
+    }
+    std::int32_t entry = 0;
+    for (int k = 0; k < to_.count_of(u); ++k)
+      if (spot const is = place_of(u, order[k]); is == spot::memory || is == spot::fixed) entry = to_.entry_of(u, order[k]);
+    to_.push(b.run[to_.type], entry, t_.units[u].chains, to_.add_state(u));
+    t_.program.threaded.back().code = static_cast<std::uint16_t>(code);
+    moved_from_ = spot::none;
   }
   /// The blocks that unit u reads.
   unsigned read_by(int u) const {

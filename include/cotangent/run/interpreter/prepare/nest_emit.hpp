@@ -128,7 +128,7 @@ private:
     std::int32_t const first = m_.list()[1 + 2 * stage], lanes = m_.list()[2 + 2 * stage], end = m_.list()[3 + 2 * stage];
     int const rows = m_.n.split;
     values_.emit_rows(first, lanes, s, totals_);
-    units_.collect(lanes, end);
+    units_.collect(lanes, end, [this](std::int32_t i) { return values_.sum_of(i); });
     settle_lanes(lanes, end);
     bool const has_rows = m_.has_rows();
     if (has_rows ? m_.code.whole_rows > 0 : m_.code.whole_lanes > 0) emit_lanes(lanes, end, true, s.whole);
@@ -172,7 +172,7 @@ private:
     };
     for (std::int32_t i = first; i < end; ++i) {
       instance const& v = m_.at(i);
-      if (v.what == action::reduce || v.what == action::accumulate) {
+      if ((v.what == action::reduce || v.what == action::accumulate) && !m_.is_in_segment(v)) {
         if (!v.fused) stays(units_.value_of(m_.operand_index(v, 0)));
         instance const& u = m_.operand(v, 0);
         for (int k = 0; v.fused && k < 2; ++k) stays(units_.value_of(m_.operand_index(u, k)));
@@ -196,6 +196,16 @@ private:
       }
     }
     keep_recalled(first, end);
+    find_in_segments();
+  }
+  void find_in_segments() {
+    for (int u = 0; u < units_.units.size();) {
+      bool together = false;
+      int const end = segments_.end_of(u, m_.cheap, m_.code.lanes, together);
+      for (; u < end; ++u)
+        for (int k = 0; k < units_.units[u].count; ++k)
+          if (std::int32_t const from = units_.source(u, k); from < 0 && !together) units_.outers[-1 - from].in_segments = false;
+    }
   }
   /// A row buffer may be the result that is stored at its last read. Units after the store still read it here: then the result
   /// is copied at the end.
@@ -233,6 +243,10 @@ private:
     for (std::int32_t i = first; i < end; ++i)
       if (instance const& v = m_.at(i); v.what == action::reduce || v.what == action::accumulate) {
         nest_sum s = values_.sum_of(i);
+        if (m_.is_in_segment(v)) {
+          if (s.is_in_segment) sums.push(s); // (a total needs nothing more)
+          continue;
+        }
         instance const& u = m_.operand(v, 0);
         s.x = s.y = lanes_of(v.fused ? m_.operand_index(u, 0) : m_.operand_index(v, 0));
         if (v.fused) s.y = lanes_of(m_.operand_index(u, 1));
@@ -303,7 +317,7 @@ private:
       o.operand = units_.slot(o.slot);
       auto const bytes = nest_memory::bytes_of(v.type);
       // (segments read a register for each row, where no block has elements of two)
-      o.of_row = m_.cheap && bytes >= 4 && m_.code.lanes % (kernels::block_bytes / bytes) == 0 && o.last < units_.units.size();
+      o.of_row = o.in_segments && bytes >= 4 && units_.has_whole_blocks(v) && o.last < units_.units.size();
       m_.program.spreads.push({values_[o.from], o.operand, static_cast<std::int32_t>(bytes), o.of_row});
       return;
     }

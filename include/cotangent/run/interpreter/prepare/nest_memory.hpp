@@ -60,6 +60,35 @@ struct nest_memory {
     return &evaluate_each;
   }
 
+  /// True if `i` is computed in the lanes of stage `stage`, by an operation.
+  bool is_unit(std::int32_t i, int stage) const {
+    instance const& v = at(i);
+    return v.where == role::lane && v.what == action::compute && v.stage == stage && !is_copy(v);
+  }
+  /// The last operand of a reduction in segments that is computed in its stage; none if there is no such operand.
+  std::int32_t last_unit(instance const& v) const {
+    instance const& from = v.fused ? operand(v, 0) : v;
+    std::int32_t last = none;
+    for (int k = 0; k < from.operand_count; ++k)
+      if (std::int32_t const i = operand_index(from, k); is_unit(i, v.stage) && i > last) last = i;
+    return last;
+  }
+  /// True if segments combine the values of a reduction with its partial results as they compute them, which the plan's order permits.
+  bool is_in_segment(instance const& v) const {
+    if ((v.what != action::reduce && v.what != action::accumulate) || v.where == role::row || !is_floating(v.type)) return false;
+    std::int64_t const block = kernels::block_bytes / bytes_of(v.type), t = v.type == element::float64 ? 1 : 0;
+    if (kernels.blocks.run[t] == nullptr || kernels.blocks.find_sum(v.op, kernels::spot::a, kernels::spot::none) == 0) return false;
+    if (n.rows_in_lanes || n.width * bytes_of(v.type) != simd::bytes || code.lanes % block != 0 || code.tile_lanes % block != 0) return false;
+    stage_form const& form = p.forms[n.first_form + v.stage];
+    if (v.what == action::accumulate &&
+        (v.fused || p.accesses[v.access].stride[n.rank - 1] != 0 || n.pairs_blocks || (has_rows() && (form.rows > 1 || form.whole_blocks))))
+      return false;
+    std::int32_t const last = last_unit(v);
+    if (last == none) return false;
+    instance const& u = at(last);
+    return kernels.threaded_type(u.op, operand(u, u.operand_count - 1).type, operand(u, 0).type, true) == t;
+  }
+
   bool is_foreign(access const& a) const { return buffers[a.buffer].base != base::roots; }
   /// True if packs may reach beyond the last position: then no other value begins there.
   bool has_room(access const& a) const {
@@ -112,12 +141,13 @@ struct nest_memory {
     for (int k = n.split; k < n.rank; ++k) c.lanes *= n.size[k];
     std::int64_t granule = 1;
     int computed = 0;
-    bool interleaves = false, ordered = false; // `ordered`: totals of interleaved rows
+    bool interleaves = false, ordered = false, reduces = false; // `ordered`: totals of interleaved rows
     cheap = true;
     largest = 1;
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i) {
       instance const& v = at(i);
       largest = larger(largest, bytes_of(v.type));
+      reduces = reduces || v.what == action::reduce;
       if (v.what == action::accumulate && v.where == role::lane) {
         stage_form const& form = p.forms[n.first_form + v.stage];
         interleaves = true;
@@ -135,12 +165,14 @@ struct nest_memory {
     std::int64_t tile = computed > 8 ? 512 : 1024;
     while (tile > 64 && tile * computed * largest > tile_bytes) tile /= 2;
     std::int64_t unit = granule / common_divisor(granule, c.lanes);
-    if (interleaves && unit < n.block) unit = n.block;
-    c.tile_rows = tile / c.lanes / unit * unit;
     // Work on row values costs a call a tile, so that a larger tile of whole rows is worth more than the L1 cache.
-    bool const fits = interleaves && unit * c.lanes <= 2048 && unit * c.lanes * computed * largest <= tile_bytes;
+    auto const fits = [&](std::int64_t rows) { return rows * c.lanes <= 2048 && rows * c.lanes * computed * largest <= tile_bytes; };
+    constexpr int together = 4; // rows whose values kernels reduce side by side
+    if (interleaves && unit < n.block) unit = n.block;
+    else if (reduces && n.block > 1 && unit < together && fits(together)) unit = together;
+    c.tile_rows = tile / c.lanes / unit * unit;
     bool const needed = ordered && (n.rows_in_lanes || c.lanes <= sum_order::short_rows * n.width);
-    if (c.tile_rows == 0 && (fits || needed)) c.tile_rows = unit;
+    if (c.tile_rows == 0 && (((interleaves || reduces) && fits(unit)) || needed)) c.tile_rows = unit;
     if (c.tile_rows > c.rows) c.tile_rows = (c.rows + unit - 1) / unit * unit;
     if (c.tile_rows > 1 && c.rows > 1) {
       c.tile_lanes = c.lanes;

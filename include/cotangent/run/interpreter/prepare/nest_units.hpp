@@ -23,10 +23,14 @@ public:
     std::int32_t slot = none;
     bool fixed = false; // one element, repeated in a pack
     bool of_row = false; // one element for each row, repeated in a register
+    bool in_segments = true; // only segments read it
   };
   struct unit {
     std::int32_t of = none; // the instance
     int count = 0;
+    std::int32_t chains = 0; // registers of partial results, for a reduction; it has no result
+    tile_operand state{};
+    std::int32_t state_step = 0; // bytes from row to row
   };
 
   nest_memory& m;
@@ -49,10 +53,25 @@ public:
   kernel_table const& kernels() const { return m.kernels; }
   operation const* op_of(int u) const { return m.at(units[u].of).op; }
   element result_type(int u) const { return m.at(units[u].of).type; }
-  element operand_type(int u, int k) const { return m.operand(m.at(units[u].of), k).type; }
+  element operand_type(int u, int k) const { return reduces(u) ? result_type(u) : m.operand(m.at(units[u].of), k).type; }
   bool is_read_outside(int u) const { return read_outside[u]; }
   bool of_row(int which) const { return outers[which].of_row; }
   std::int64_t row_length() const { return m.code.lanes; }
+  static constexpr bool has_reductions = true;
+  bool reduces(int u) const { return units[u].chains > 0; }
+  /// True if it reduces, or reads values of rows, which segments take from a register.
+  bool needs_segment(int u) const {
+    bool needs = reduces(u);
+    for (int k = 0; k < units[u].count && !needs; ++k)
+      if (std::int32_t const from = source(u, k); from < 0) {
+        instance const& v = m.at(outers[-1 - from].from);
+        needs = !outers[-1 - from].fixed && has_whole_blocks(v) && (v.what == action::reduce || v.where == role::row);
+      }
+    return needs;
+  }
+  /// True if no block of a segment has elements of two rows.
+  bool has_whole_blocks(instance const& v) const { return m.code.lanes % (kernels::block_bytes / m.bytes_of(v.type)) == 0; }
+
   bool stands(int u, bool whole) const { return places[u].base >= 0 && (whole || is_roomy[u]); }
   tile_operand final_place(int u) const { return places[u]; }
 
@@ -67,8 +86,8 @@ public:
     s = none;
   }
 
-  /// Collects the units of a stage: the computed lanes that something reads.
-  void collect(std::int32_t first, std::int32_t end) {
+  /// Collects the units of a stage: the computed lanes that something reads, and reductions in segments.
+  template <class Sum> void collect(std::int32_t first, std::int32_t end, Sum sum_of) {
     outers.clear();
     units.clear();
     first_source.clear();
@@ -81,22 +100,22 @@ public:
     first_ = first;
     ++stamp_;
     find_needed(first, end);
+    in_segments_.clear();
+    for (std::int32_t i = first; i < end; ++i)
+      if (m.is_in_segment(m.at(i))) in_segments_.push(i);
     for (std::int32_t i = first; i < end; ++i) {
       instance const& v = m.at(i);
       if (v.what != action::compute || !needed_[i - first] || m.is_copy(v)) continue;
-      int const u = local_[i - first] = units.push({i, v.operand_count});
-      first_source.push(sources.size());
-      last.push(u);
-      read_outside.push(false);
-      bool single = false;
-      for (int k = 0; k < v.operand_count; ++k) {
-        std::int32_t const from = value_of(m.operand_index(v, k));
-        sources.push(from);
-        if (from >= 0) last[from] = u;
-        else outers[-1 - from].last = u;
-        if (k == 0) single = from < 0 && outers[-1 - from].fixed;
-      }
+      bool const single = add(i, v);
+      local_[i - first] = units.size() - 1;
       type.push(m.kernels.threaded_type(v.op, m.operand(v, v.operand_count - 1).type, m.operand(v, 0).type, single));
+      for (std::int32_t const of : in_segments_) { // in the segment of the last operand
+        instance const& r = m.at(of);
+        if (m.last_unit(r) != i) continue;
+        add(of, r.fused ? m.operand(r, 0) : r);
+        describe(units.back(), sum_of(of));
+        type.push(type.back());
+      }
     }
   }
   /// A unit, or -1 - an outer operand: the source of an instance's value.
@@ -121,6 +140,31 @@ public:
   }
 
 private:
+  array<std::int32_t> in_segments_; // reductions of the stage
+
+  /// Adds a unit with the operands of v; true if the first is one element.
+  bool add(std::int32_t i, instance const& v) {
+    int const u = units.push({i, v.operand_count});
+    first_source.push(sources.size());
+    last.push(u);
+    read_outside.push(false);
+    bool single = false;
+    for (int k = 0; k < v.operand_count; ++k) {
+      std::int32_t const from = value_of(m.operand_index(v, k));
+      sources.push(from);
+      if (from >= 0) last[from] = u;
+      else outers[-1 - from].last = u;
+      if (k == 0) single = from < 0 && outers[-1 - from].fixed;
+    }
+    return single;
+  }
+  void describe(unit& u, nest_sum const& s) const {
+    bool const total = s.add != nullptr;
+    u.chains = total ? 1 : s.chains;
+    u.state = {s.state.base, 0, s.state.offset};
+    u.state_step = total || !m.has_rows() ? 0 : static_cast<std::int32_t>(s.chains * simd::bytes);
+  }
+
   struct seen {
     std::int32_t stamp = 0, value = 0;
   };

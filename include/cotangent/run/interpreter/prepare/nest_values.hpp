@@ -34,7 +34,8 @@ public:
     // States of sums: those of rows are used one after the other, those of totals stay.
     row_state_ = line(row_state_bytes(m_.largest));
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i)
-      if (instance const& v = m_.at(i); v.what == action::reduce && !m_.has_rows()) states_.push({i, line(row_state_bytes(nest_memory::bytes_of(v.type)))});
+      if (instance const& v = m_.at(i); v.what == action::reduce && (!m_.has_rows() || m_.is_in_segment(v)))
+        states_.push({i, line(m_.code.tile_rows * row_state_bytes(nest_memory::bytes_of(v.type)))});
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i)
       if (instance const& v = m_.at(i); v.what == action::accumulate && !is_column(v)) {
         nest_sum s = sum_of(i);
@@ -76,12 +77,14 @@ public:
     s.state = state(i);
     if (v.what == action::reduce) {
       bool const masks = m_.list()[3 + 2 * v.stage] - m_.list()[2 + 2 * v.stage] > sum_order::long_body;
-      s.rows = v.fused ? m_.kernels.row_products[t] : k.sums[e].rows;
+      s.is_in_segment = m_.is_in_segment(v);
+      s.rows = v.fused && !s.is_in_segment ? m_.kernels.row_products[t] : k.sums[e].rows;
       s.width = n.rows_in_lanes ? 1 : n.width;
       s.chains = masks ? 1 : form.chains;
       s.single = n.single_pass;
       s.copies = m_.has_rows() ? 1 : static_cast<std::int32_t>(64 / nest_memory::bytes_of(v.type));
       s.to = value_at_[i];
+      s.begin = k.sums[e].begin;
       return s;
     }
     s.to = m_.address_of(m_.p.accesses[v.access], v.type);

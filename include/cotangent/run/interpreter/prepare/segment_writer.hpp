@@ -64,6 +64,11 @@ public:
   std::int32_t add_of_row(tile_operand const& where, element e) {
     return moving.push({where, static_cast<std::int32_t>(size_of(e)), 0, static_cast<std::int32_t>(simd::bytes), true, false});
   }
+  /// The partial results of unit u, a reduction.
+  std::int32_t add_state(int u) {
+    auto const& of = t_.units[u];
+    return of.state_step == 0 ? add_still(of.state) : moving.push({of.state, 0, 0, of.state_step, true, true});
+  }
   std::int32_t add_still(tile_operand const& where) { return -1 - still.push({where, 0, 0, 0, false, false}); }
   /// Allocates a block of memory for a value of this segment.
   std::int32_t block_of_memory() {

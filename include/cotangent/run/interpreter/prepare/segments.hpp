@@ -42,6 +42,12 @@ public:
     return u;
   }
 
+  /// The end of what runs together from u on: a segment, where these are faster or all are `cheap`, else one unit.
+  int end_of(int u, bool cheap, std::int64_t elements, bool& together) const {
+    int const end = end_of(u);
+    together = end > u && (cheap || t_.needs_segment(u) || is_worth(end - u, u, elements));
+    return together ? end : u + 1;
+  }
   /// True if a segment of `units` units is faster. A partial block is copied, and is as slow as a full one.
   bool is_worth(int units, int first, std::int64_t elements) const {
     return units > (elements >= kernels::block_bytes / (t_.type[first] == 1 ? 8 : 4) ? 1 : 5);
@@ -53,7 +59,7 @@ public:
     segment s;
     s.steps.first = t_.program.threaded.size();
     s.block = static_cast<std::int32_t>(kernels::block_bytes / (to_.type == 1 ? 8 : 4));
-    if (t_.kernels().blocks.run[to_.type] != nullptr && end - first > 2) blocks_.emit(whole);
+    if (t_.kernels().blocks.run[to_.type] != nullptr && (end - first > 2 || reduces(first, end))) blocks_.emit(whole);
     else {
       find_stored();
       for (int u = first; u < end; ++u) emit_unit(u, whole);
@@ -107,6 +113,11 @@ private:
     std::int64_t each = 0;
     for (segment_entry const& e : to_.moving) each += e.at.base == base::scratch ? 0 : e.bytes;
     return each * t_.elements;
+  }
+  bool reduces(int first, int end) const {
+    for (int u = first; u < end; ++u)
+      if (t_.reduces(u)) return true;
+    return false;
   }
   /// True if unit u reads the result of the previous unit.
   bool previous(int u, int first) const {

@@ -139,6 +139,9 @@ template <class Build> struct tile_units {
   element operand_type(int u, int k) const { return p.operand(units[u], k).type; }
   static bool of_row(int) { return false; } // (tiles have no rows)
   static std::int64_t row_length() { return 1; }
+  static constexpr bool has_reductions = false;
+  static bool reduces(int) { return false; }
+  static bool needs_segment(int) { return false; }
   bool is_read_outside(int u) const {
     return p.roots[units[u].root].outside || units[u].drain >= 0 || units[u].sum >= 0;
   }

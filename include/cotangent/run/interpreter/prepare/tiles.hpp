@@ -49,11 +49,11 @@ void emit_units(Units& t, segment_emit<Units>& segments, bool cheap, std::int64_
   t.results.resize(t.units.size());
   t.slots.resize(t.units.size());
   for (int u = 0; u < t.units.size();) {
-    int const end = segments.end_of(u);
-    bool const together = end > u && (cheap || segments.is_worth(end - u, u, elements));
+    bool together = false;
+    int const end = segments.end_of(u, cheap, elements, together);
     if (together) segments.emit(u, end, whole);
     else emit_unit(t, u, whole);
-    u = together ? end : u + 1;
+    u = end;
   }
 }
 
