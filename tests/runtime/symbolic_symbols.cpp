@@ -357,4 +357,22 @@ TEST_CASE("all values of a graph of expressions can be kept, with the same bits"
   CHECK_THROWS_WITH(g.compile({z}).value(y), Catch::Contains("name it in compile, or compile with keep_all"));
 }
 
+TEST_CASE("all values can be kept beside those of one row and of a rule, which are none of the graph", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const twice = 2.0 * x;
+  auto const rows = ct::map([&](auto r) { return r * ct::exp(r) * ct::sum(twice); }, x);
+  auto const loops = ct::vmap([&](auto r) { return ct::for_loop(2, [&](auto, auto s) { return s * r; }, r); })(twice);
+  auto const ruled = ct::custom_vjp([](auto r) { return r * r; }, [](auto r, auto, auto d) { return 3.0 * r * d; })(rows);
+  auto const dx = g.gradient({ct::sum(ruled * loops)}, {x}).front();
+  auto p = g.compile({rows, loops, ruled, dx}), q = g.compile({dx}, {}, {.keep_all = true});
+  for (auto* const program : {&p, &q}) {
+    program->bind(x, {1., 2., 3.});
+    program->run();
+  }
+  for (auto const& e : {rows, loops, ruled, dx})
+    for (int k = 0; k < 3; ++k) CHECK(p.value(e)[k] == Approx(q.value(e)[k]).epsilon(1e-14));
+  CHECK(elements(q.value(twice)) == std::vector<double>{2, 4, 6});
+}
+
 } // namespace

@@ -7,6 +7,7 @@
 #include <cotangent/dynamic/symbolic/lower.hpp>
 
 #include <cotangent/graph/window_index.hpp>
+#include <cotangent/transform/differentiate/escaped_value.hpp>
 #include <cotangent/transform/differentiate/record_bytes.hpp>
 #include <cotangent/transform/pipeline.hpp>
 #include <cotangent/transform/rematerialize/mirror.hpp>
@@ -77,12 +78,13 @@ inline void own_memory(compiled_code const& code, std::vector<binding> const& bi
   }
 }
 
-/// Every symbol that the graph computes, views included.
+/// Every symbol that the graph computes, views included. (Values of one row, or of a derivative's rule, have no value of their own.)
 inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map<symbol, int> const& input_of) {
   std::vector<symbol> found;
+  array<bool> const of_placeholders = values_of_placeholders(s.b.get());
   for (symbol t = 0; t < s.b.get().tensors.size(); ++t) {
     tensor_symbol const& x = s.b.tensor(t);
-    if (x.region != 0 || x.depth != 0 || look(s, t).dead || input_of.count(t) != 0) continue;
+    if (x.region != 0 || of_placeholders[t] || x.depth != 0 || look(s, t).dead || input_of.count(t) != 0) continue;
     symbol const root = root_of(s, t);
     if (is_written(s, root) || s.is_piecewise(root) || input_of.count(root) != 0) found.push_back(t);
   }
