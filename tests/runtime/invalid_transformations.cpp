@@ -303,6 +303,51 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
   CHECK(refused("linearize: the linear map must be given a tangent for each position",
                 [&] { (void)ct::linearize(twice)(x).second(y); }));
 }
+TEST_CASE("A refusal before the first operation of a call names the line of the call") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {3, 4}), v = g.input<double>("v", {4}), w = g.input<double>("w", {3}), s = g.input<double>("s");
+  auto const yes = g.input<bool>("yes");
+  auto const same = [](auto a) { return a; };
+  auto const first = [](auto a, auto) { return a; };
+  auto const second = [](auto, auto b) { return b; };
+  auto const row = [](auto c, auto r) { return std::pair(c, r); };
+  auto const [y, back] = ct::vjp(same)(x);
+  auto const map = ct::linearize(same)(x).second;
+  auto const elsewhere = [&] { (void)(x * ct::sin(s)); };
+  // clang-format off: one call a line
+#define NAMES_ITS_LINE(...)                                                                                  \
+  CHECK(refused(("invalid_transformations.cpp:" + std::to_string(__LINE__)).c_str(), [&] { elsewhere(); (void)(__VA_ARGS__); }))
+  NAMES_ITS_LINE(ct::grad(same)(x));
+  NAMES_ITS_LINE(ct::grad<0, 1>(first)(x, v));
+  NAMES_ITS_LINE(ct::grad<2>([](auto, auto, auto c) { return c; })(s, s, x));
+  NAMES_ITS_LINE(ct::value_and_grad([](auto, auto, auto, auto d) { return d; })(s, s, s, x));
+  NAMES_ITS_LINE(ct::hessian(same)(x));
+  NAMES_ITS_LINE(ct::diagonal_hessian(same)(x));
+  NAMES_ITS_LINE(ct::hvp(same)(x, v));
+  NAMES_ITS_LINE(ct::jvp(same)(x, v));
+  NAMES_ITS_LINE(ct::vjp(same)(x, v));
+  NAMES_ITS_LINE(ct::vmap(first)(x, v));
+  NAMES_ITS_LINE(ct::vmap<2>(same)(x));
+  NAMES_ITS_LINE(ct::vmap(same)(s));
+  NAMES_ITS_LINE(ct::vmap(ct::grad(same))(x));
+  NAMES_ITS_LINE(ct::checkpoint(ct::grad(same))(x));
+  NAMES_ITS_LINE(ct::map(same, s));
+  NAMES_ITS_LINE(ct::map(first, x, v));
+  NAMES_ITS_LINE(ct::map(ct::vmap(same), w));
+  NAMES_ITS_LINE(ct::scan(row, v, s));
+  NAMES_ITS_LINE(ct::scan([](auto c, auto r, auto) { return std::pair(c, r); }, v, x, v));
+  NAMES_ITS_LINE(ct::root(first, x, v));
+  NAMES_ITS_LINE(ct::root(second, v, w));
+  NAMES_ITS_LINE(ct::fixed_point(second, v, w));
+  NAMES_ITS_LINE(ct::fixed_point([](auto, auto a, auto) { return a; }, v, w, s));
+  NAMES_ITS_LINE(ct::while_loop([&](auto, auto) { return yes; }, [](auto, auto p) { return std::pair(p.second, p.first); }, std::pair(v, w)));
+  NAMES_ITS_LINE(ct::for_loop(2, [](auto, auto p) { return std::pair(p.second, p.first); }, std::pair(v, w)));
+  NAMES_ITS_LINE(back(v));
+  NAMES_ITS_LINE(back());
+  NAMES_ITS_LINE(map(v));
+#undef NAMES_ITS_LINE
+  // clang-format on
+}
 TEST_CASE("A value of one row, and of a rule, must not leave its function") {
   dynamic::graph g;
   auto const x = g.input<double>("x", {3});

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -126,6 +127,13 @@ inline std::source_location place_among(graph_state const& s, std::int32_t first
   return where;
 }
 
+/// The location of a call of the user. Functions of the library call each other: those calls keep the location of the user's one.
+inline std::source_location place_of_call(graph_state const& s, std::source_location where) {
+  std::string_view headers = std::source_location::current().file_name(); // .../cotangent/dynamic/expressions/control.hpp
+  headers.remove_suffix(std::string_view("dynamic/expressions/control.hpp").size());
+  return std::string_view(where.file_name()).starts_with(headers) ? s.b.place : where;
+}
+
 template <class... T, class... A, std::size_t... K>
 std::tuple<expr<T>...> expressions_from(graph_state& s, symbol const* at, std::index_sequence<K...>,
                                         std::type_identity<std::tuple<expr<T>...>>) {
@@ -151,6 +159,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     raise<refusals::dynamic_detached>(nothing, r);
   }
   graph_state& s = *found;
+  r.where = where = place_of_call(s, where);
   same_region const region{s};
   undo back(s);
   std::vector<symbol> first = [&] {

@@ -136,9 +136,8 @@ private:
   static constexpr bool is_like_first = std::is_same_v<First, X> && (std::is_same_v<X, expr<float>> || std::is_same_v<X, expr<double>>);
 
   template <class T, std::size_t... K, class... X> expr<T> called(std::index_sequence<K...>, X const&... x) const {
-    graph_state& s = front_end::given(state_among(x...));
-    return front_end::changed(&s, [&] {
-      s.b.place = where_;
+    graph_state& s = front_end::given(state_among(x...), where_);
+    return front_end::changed(&s, where_, [&] {
       std::int32_t const shape = shape_for(s.b, to_);
       std::int64_t const given = s.b.failed().why != nullptr ? 1 : s.b.count(s.b.get().shapes[shape]);
       using parts_of_line = external_parts<sizeof...(X)>;

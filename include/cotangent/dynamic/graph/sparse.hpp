@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <source_location>
 #include <type_traits>
 #include <vector>
 
@@ -41,16 +42,16 @@ template <class T> struct sparse_matrix {
   std::vector<std::int32_t> row_starts, row_indices, column_indices;
 
   /// All elements, [rows, columns].
-  expr<T> dense() const {
-    return in_graph([&](extend::builder& b, extend::symbol own) {
+  expr<T> dense(std::source_location where = std::source_location::current()) const {
+    return in_graph(where, [&](extend::builder& b, extend::symbol own) {
       std::vector<std::int64_t> at;
       for (std::size_t k = 0; k < row_indices.size(); ++k) at.push_back(row_indices[k] * columns + column_indices[k]);
       return op::reshape::of(op::place::of({&b, own}, rows * columns, at.data()), b.shape(extend::dimensions{2, {rows, columns}})).id;
     });
   }
   /// The product with a vector, [columns]: a vector, [rows]. Throws: `shape_error` for another shape.
-  expr<T> times(expr<T> const& x) const {
-    return in_graph([&](extend::builder& b, extend::symbol own) {
+  expr<T> times(expr<T> const& x, std::source_location where = std::source_location::current()) const {
+    return in_graph(where, [&](extend::builder& b, extend::symbol own) {
       extend::symbol const v = x.attach(b);
       if (extend::dimensions const& d = b.dims(v); d.rank != 1 || d.size[0] != columns) {
         b.refuse<refusals::sparse_vector>(d.rank == 1 ? d.size[0] : b.count(d), columns, b.place);
@@ -62,9 +63,9 @@ template <class T> struct sparse_matrix {
   }
 
 private:
-  template <class Make> expr<T> in_graph(Make const& make) const {
-    detail::graph_state& s = detail::front_end::given(values.where_it_stands().s);
-    return detail::front_end::changed(&s, [&] { return expr<T>(s.b, make(s.b, values.attach(s.b))); });
+  template <class Make> expr<T> in_graph(std::source_location where, Make const& make) const {
+    detail::graph_state& s = detail::front_end::given(values.where_it_stands().s, where);
+    return detail::front_end::changed(&s, where, [&] { return expr<T>(s.b, make(s.b, values.attach(s.b))); });
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -85,13 +86,20 @@ struct front_end {
 
   static graph_state& state_of(builder& b) { return *static_cast<graph_state*>(b.owner); }
 
+  /// Refusals and operations without a location have that of this call of the user, until an operation has its own.
+  template <class... X> static void mark(std::source_location where, X const&... x) {
+    found_graph found;
+    (cotangent::detail::visit_leaves(x, found), ...);
+    if (found.s != nullptr) found.s->b.place = place_of_call(*found.s, where);
+  }
   /// The result of `call`, which appends to the graph; after an exception the graph is as before.
-  template <class Call> static auto changed(void* graph, Call const& call) {
+  template <class Call> static auto changed(void* graph, std::source_location where, Call const& call) {
     graph_state& s = *static_cast<graph_state*>(graph);
     std::unique_ptr<whole_undo> all;
     if (s.symbolic.used) all = std::make_unique<whole_undo>(s);
     same_region const region{s};
     undo back(s);
+    s.b.place = place_of_call(s, where);
     auto y = call();
     back.check({nullptr, 0, nullptr, 0, s.b.place});
     back.keep();
@@ -99,16 +107,17 @@ struct front_end {
     tell_made(s);
     return y;
   }
-  template <class F, class... X> static auto transformed(F const& f, X const&... x) {
+  template <class F, class... X>
+  static auto transformed(std::source_location where, F const& f, X const&... x) {
     found_graph found;
     (cotangent::detail::visit_leaves(x, found), ...);
-    graph_state& s = given(found.s);
-    return changed(&s, [&] { return f(argument(s, x)...); });
+    graph_state& s = given(found.s, where);
+    return changed(&s, where, [&] { return f(argument(s, x)...); });
   }
   /// Refuses expressions without a graph.
-  static graph_state& given(graph_state* s) {
+  static graph_state& given(graph_state* s, std::source_location where) {
     static builder const nothing;
-    if (s == nullptr) raise<refusals::dynamic_detached>(nothing, {});
+    if (s == nullptr) raise<refusals::dynamic_detached>(nothing, {nullptr, 0, nullptr, 0, where});
     return *s;
   }
   /// `x` in the graph of the first expression that has one.

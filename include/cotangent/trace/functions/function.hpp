@@ -6,6 +6,7 @@
 #include <cotangent/trace/functions/graph_calls.hpp>
 
 #include <cstddef>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -46,7 +47,7 @@ template <class A> inline constexpr bool is_traceable = holds_expressions<A> || 
 /// traced function `refused_expressions<Result>`, with as many parts as a result; `Result` is `refused` if it
 /// is unknown. (All tests are here, close to the user's call, so that errors are short.) If `function` is
 /// `Self`, the whole transformation is traced, and `trace(expressions...)` makes the tests.
-template <class Self> class transformation {
+template <class Self> class transformation : public calls_in_graph<Self> {
   // Runs, given the `Result` of the user's function.
   template <class Result, class... Args> static COTANGENT_CHECKED_CALL auto run(Args const&... args) {
     constexpr unfit why = unfit_result<typename Self::function, Result, sizeof...(Args)>();
@@ -70,6 +71,7 @@ template <class Self> class transformation {
   }
 
 public:
+  using calls_in_graph<Self>::operator();
   /// True if arguments are expressions of a run-time graph, and the transformation applies to functions of
   /// them.
   template <class... Args> static constexpr bool is_open = false;
@@ -117,13 +119,13 @@ public:
       } else return static_cast<Self const&>(*this).template trace<result>(as_traced(args)...);
     }
   }
-  template <class... Args>
-    requires in_graph<Args...>
-  auto operator()(Args const&... args) const {
-    if constexpr (Self::template is_open<Args...>) return static_cast<Self const&>(*this).call_open(args...);
-    else
+  template <class... Args> auto call_at(std::source_location where, Args const&... args) const {
+    if constexpr (Self::template is_open<Args...>) {
+      front_end_of<Args...>::mark(where, args...);
+      return static_cast<Self const&>(*this).call_open(args...);
+    } else
       return front_end_of<Args...>::transformed(
-          [&](auto const&... x) { return this->in_run_time_graph(x...); }, args...);
+          where, [&](auto const&... x) { return this->in_run_time_graph(x...); }, args...);
   }
 
 private:

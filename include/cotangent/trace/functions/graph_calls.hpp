@@ -4,15 +4,17 @@
 
 #include <cotangent/trace/functions/arguments.hpp>
 
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
 // Transformations of functions of expressions of run-time graphs. They are those of traced functions; extents are compared when
 // the graph is built. `X::front_end` of an expression has the parts that differ:
 //   expression<T>           the expressions of element T
-//   transformed(f, x...)    f(y...), where y... are the arguments as expressions; a failure is an exception, after which the
-//                           graph is as before
-//   changed(owner, call)    call(), likewise
+//   transformed(where, f, x...)   f(y...), where y... are the arguments as expressions; a failure is an exception, after which
+//                           the graph is as before
+//   changed(owner, where, call)   call(), likewise
+//   mark(where, x...)       refusals and operations without a location have that of this call
 //   attached, same_graph    expressions of one graph
 //   check, refuse           exceptions for failures that the builder has recorded, and for others
 //   gradient, tangents, jacobian, jacobian_diagonal, batch   the passes; the graph records their symbols
@@ -39,6 +41,38 @@ struct leaf_from_symbols {
 };
 
 template <class... X> using front_end_of = typename graph_leaf<X...>::front_end;
+
+/// The calls of a function object with expressions of a run-time graph: `Self::call_at(where, a...)`, with the location of the
+/// user's call. (Default arguments cannot follow a pack: the first overloads are written out.)
+template <class Self> struct calls_in_graph {
+  template <class A>
+    requires in_graph<A>
+  auto operator()(A const& a, std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a);
+  }
+  template <class A, class B>
+    requires in_graph<A, B>
+  auto operator()(A const& a, B const& b, std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b);
+  }
+  template <class A, class B, class C>
+    requires in_graph<A, B, C>
+  auto operator()(A const& a, B const& b, C const& c,
+                  std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+    requires in_graph<A, B, C, D>
+  auto operator()(A const& a, B const& b, C const& c, D const& d,
+                  std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b, c, d);
+  }
+  template <class... A>
+    requires(sizeof...(A) > 4 && in_graph<A...>)
+  auto operator()(A const&... a) const {
+    return static_cast<Self const&>(*this).call_at(std::source_location{}, a...);
+  }
+};
 
 /// Maps every leaf to an expression of the front end.
 template <class Front> struct leaf_in_graph {

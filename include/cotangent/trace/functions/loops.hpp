@@ -148,6 +148,13 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
   }
 }
 
+/// Such a loop of expressions of a run-time graph, for a call at `where`.
+template <loop Options, class Condition, class Body, class... X>
+auto loop_in_graph(std::source_location where, loop_count const* count, Condition const* condition, Body const& body, X const&... init) {
+  return front_end_of<X...>::transformed(
+      where, [&](auto const&... x) { return detail::traced_loop<Options>(count, condition, body, x...); }, init...);
+}
+
 } // namespace COTANGENT_ABI
 } // namespace detail
 
@@ -165,11 +172,21 @@ inline namespace COTANGENT_ABI {
 template <loop Options = loop{}, class Condition, class Body, class... X>
   requires(detail::for_trees<X...> && sizeof...(X) != 0)
 constexpr auto while_loop(Condition const& condition, Body const& body, X const&... init) {
-  if constexpr (detail::in_graph<X...>)
-    return detail::front_end_of<X...>::transformed(
-        [&](auto const&... x) { return detail::traced_loop<Options>(nullptr, &condition, body, x...); },
-        init...);
+  if constexpr (detail::in_graph<X...>) return detail::loop_in_graph<Options>({}, nullptr, &condition, body, init...);
   else return detail::traced_loop<Options>(nullptr, &condition, body, init...);
+}
+// Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <loop Options = loop{}, class Condition, class Body, class X>
+  requires(detail::for_trees<X> && detail::in_graph<X>)
+auto while_loop(Condition const& condition, Body const& body, X const& x,
+                std::source_location where = std::source_location::current()) {
+  return detail::loop_in_graph<Options>(where, nullptr, &condition, body, x);
+}
+template <loop Options = loop{}, class Condition, class Body, class X, class Y>
+  requires(detail::for_trees<X, Y> && detail::in_graph<X, Y>)
+auto while_loop(Condition const& condition, Body const& body, X const& x, Y const& y,
+                std::source_location where = std::source_location::current()) {
+  return detail::loop_in_graph<Options>(where, nullptr, &condition, body, x, y);
 }
 
 /// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`. The count is an integer or an integer
@@ -178,9 +195,7 @@ template <loop Options = loop{}, class Body, class... X>
   requires(detail::for_trees<X...> && sizeof...(X) != 0)
 constexpr auto for_loop(detail::loop_count count, Body const& body, X const&... init) {
   if constexpr (detail::in_graph<X...>)
-    return detail::front_end_of<X...>::transformed(
-        [&](auto const&... x) { return detail::traced_loop<Options, void>(&count, nullptr, body, x...); },
-        init...);
+    return detail::loop_in_graph<Options, void>(count.where, &count, nullptr, body, init...);
   else return detail::traced_loop<Options, void>(&count, nullptr, body, init...);
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 
@@ -145,9 +146,25 @@ inline namespace COTANGENT_ABI {
 ///   that step captures, are constants to derivatives.
 /// Domain: step is a contraction near the solution. Without convergence the last value is returned.
 /// Checked: tests/static/fixed_point.cpp, tests/runtime/fixed_point.cpp.
-template <solver Options = solver{}, class Step, class X, class First, class... Args>
-constexpr auto fixed_point(Step const& step, X const& start, First const& first, Args const&... args) {
-  return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start, first, args...);
+template <solver Options = solver{}, class Step, class X, class... Args>
+  requires(sizeof...(Args) > 0)
+constexpr auto fixed_point(Step const& step, X const& start, Args const&... args) {
+  return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start, args...);
+}
+// Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <solver Options = solver{}, class Step, class X, class First>
+  requires detail::in_graph<X, First>
+auto fixed_point(Step const& step, X const& start, First const& first,
+                 std::source_location where = std::source_location::current()) {
+  detail::front_end_of<X, First>::mark(where, start, first);
+  return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start, first);
+}
+template <solver Options = solver{}, class Step, class X, class First, class Second>
+  requires detail::in_graph<X, First, Second>
+auto fixed_point(Step const& step, X const& start, First const& first, Second const& second,
+                 std::source_location where = std::source_location::current()) {
+  detail::front_end_of<X, First, Second>::mark(where, start, first, second);
+  return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start, first, second);
 }
 
 } // namespace COTANGENT_ABI

@@ -6,6 +6,7 @@
 #include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cstddef>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -115,13 +116,22 @@ public:
 };
 
 /// The linear map inside a traced function: appends tangents to the same graph.
-template <class Wrt, class Result> struct traced_linear_map {
+template <class Wrt, class Result> struct traced_linear_map : calls_in_graph<traced_linear_map<Wrt, Result>> {
   builder* b = nullptr;
   symbol without = standing::broken;
   array<symbol> wrt{}, outputs{};
   builder* tried = nullptr; // in a trial call, the graph that the function uses
 
-  template <class... Tangent> constexpr Result operator()(Tangent const&... d) const {
+  constexpr traced_linear_map(builder* in, symbol absent, array<symbol> const& of, array<symbol> const& to, builder* on_trial = nullptr)
+      : b(in), without(absent), wrt(of), outputs(to), tried(on_trial) {}
+
+  using calls_in_graph<traced_linear_map>::operator();
+  template <class... Tangent>
+    requires(!in_graph<Tangent...>)
+  constexpr Result operator()(Tangent const&... d) const {
+    return call_at({}, d...);
+  }
+  template <class... Tangent> constexpr Result call_at(std::source_location where, Tangent const&... d) const {
     if constexpr (!are_tangents<Wrt, Tangent...>()) {
       refusals::linear_tangents::report<Tangent...>();
       return broken();
@@ -132,7 +142,7 @@ template <class Wrt, class Result> struct traced_linear_map {
         (visit_leaves(d, seeds), ...);
         return map(seeds.ids);
       };
-      if constexpr (in_graph<Result>) return front_end_of<Result>::changed(b->owner, mapped);
+      if constexpr (in_graph<Result>) return front_end_of<Result>::changed(b->owner, where, mapped);
       else return mapped();
     }
   }
@@ -160,8 +170,10 @@ private:
   }
 };
 
-template <class F, int... I> struct linearize_function {
+template <class F, int... I> struct linearize_function : calls_in_graph<linearize_function<F, I...>> {
   [[no_unique_address]] F f;
+
+  constexpr explicit linearize_function(F const& g) : f(g) {}
 
   template <class... Args>
     requires(!(detail::holds_expressions<Args> || ...))
@@ -176,11 +188,10 @@ template <class F, int... I> struct linearize_function {
       return std::pair<refused, refused_pullback<I...>>();
     } else return trace(std::index_sequence_for<Args...>{}, as_traced(args)...);
   }
-  template <class... Args>
-    requires in_graph<Args...>
-  auto operator()(Args const&... args) const {
+  using calls_in_graph<linearize_function>::operator();
+  template <class... Args> auto call_at(std::source_location where, Args const&... args) const {
     return front_end_of<Args...>::transformed(
-        [&](auto const&... x) { return this->trace(std::index_sequence_for<Args...>{}, x...); }, args...);
+        where, [&](auto const&... x) { return this->trace(std::index_sequence_for<Args...>{}, x...); }, args...);
   }
 
 private:
@@ -250,8 +261,8 @@ inline namespace COTANGENT_ABI {
 /// Cost: the value once; for each call of the map, the operations of the tangent.
 /// Checked: tests/static/linearize.cpp, tests/runtime/linearize.cpp.
 template <int... I, class F> constexpr auto linearize(F f) {
-  if constexpr (sizeof...(I) == 0) return detail::linearize_function<F, 0>{f};
-  else return detail::linearize_function<F, I...>{f};
+  if constexpr (sizeof...(I) == 0) return detail::linearize_function<F, 0>(f);
+  else return detail::linearize_function<F, I...>(f);
 }
 
 } // namespace COTANGENT_ABI

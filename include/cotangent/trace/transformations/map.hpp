@@ -5,6 +5,7 @@
 #include <cotangent/trace/transformations/scan.hpp>
 
 #include <cstdint>
+#include <source_location>
 
 // Functions of independent rows.
 
@@ -101,6 +102,22 @@ template <class Body, class... X>
   requires(sizeof...(X) > 0)
 constexpr auto map(Body const& body, X const&... xs) {
   return detail::vmap_function<detail::rows_by_loop, Body>(body)(xs...);
+}
+// Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <class Body, class X>
+  requires detail::in_graph<X>
+auto map(Body const& body, X const& x, std::source_location where = std::source_location::current()) {
+  return detail::vmap_function<detail::rows_by_loop, Body>(body)(x, where);
+}
+template <class Body, class X, class Y>
+  requires detail::in_graph<X, Y>
+auto map(Body const& body, X const& x, Y const& y, std::source_location where = std::source_location::current()) {
+  return detail::vmap_function<detail::rows_by_loop, Body>(body)(x, y, where);
+}
+template <class Body, class X, class Y, class Z>
+  requires detail::in_graph<X, Y, Z>
+auto map(Body const& body, X const& x, Y const& y, Z const& z, std::source_location where = std::source_location::current()) {
+  return detail::vmap_function<detail::rows_by_loop, Body>(body)(x, y, z, where);
 }
 
 } // namespace COTANGENT_ABI

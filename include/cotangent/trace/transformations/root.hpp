@@ -6,6 +6,8 @@
 #include <cotangent/trace/transformations/fixed_point.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 
+#include <source_location>
+
 // Solutions of residual(x, args...) = 0 by Newton's method, with the derivative by the implicit function theorem.
 
 namespace cotangent {
@@ -53,6 +55,24 @@ template <solver Options> struct root_rules {
   }
 };
 
+template <solver Options, class Residual, class X, class... Args>
+constexpr auto root_of(Residual const& residual, X const& start, Args const&... args) {
+  using value = result_tree<result_among<X, X, Args...>>;
+  if constexpr (axes_of_start<value> > 1) {
+    refusals::root_rank::report<value>();
+    return refused{};
+  } else if constexpr (graph_expr<value>) {
+    value const from = start;
+    if (from.rank() > 1)
+      return decltype(detail::implicit_solution<root_rules<Options>>(residual, from, args...))(
+          value::front_end::template refuse<refusals::root_rank>(from));
+    return detail::implicit_solution<root_rules<Options>>(residual, from, args...);
+  } else if constexpr (!has_solver<value>) {
+    refusals::header_of_linalg::report<value>();
+    return refused{};
+  } else return detail::implicit_solution<root_rules<Options>>(residual, start, args...);
+}
+
 } // namespace COTANGENT_ABI
 } // namespace detail
 
@@ -66,22 +86,25 @@ inline namespace COTANGENT_ABI {
 ///   constants to derivatives.
 /// Domain: the Jacobian is regular along the iterations. Without convergence the last value is returned: check the residual.
 /// Checked: tests/static/root.cpp.
-template <solver Options = solver{}, class Residual, class X, class First, class... Args>
-constexpr auto root(Residual const& residual, X const& start, First const& first, Args const&... args) {
-  using value = detail::result_tree<detail::result_among<X, X, First, Args...>>;
-  if constexpr (detail::axes_of_start<value> > 1) {
-    refusals::root_rank::report<value>();
-    return refused{};
-  } else if constexpr (detail::graph_expr<value>) {
-    value const from = start;
-    if (from.rank() > 1)
-      return decltype(detail::implicit_solution<detail::root_rules<Options>>(residual, from, first, args...))(
-          value::front_end::template refuse<refusals::root_rank>(from));
-    return detail::implicit_solution<detail::root_rules<Options>>(residual, from, first, args...);
-  } else if constexpr (!detail::has_solver<value>) {
-    refusals::header_of_linalg::report<value>();
-    return refused{};
-  } else return detail::implicit_solution<detail::root_rules<Options>>(residual, start, first, args...);
+template <solver Options = solver{}, class Residual, class X, class... Args>
+  requires(sizeof...(Args) > 0)
+constexpr auto root(Residual const& residual, X const& start, Args const&... args) {
+  return detail::root_of<Options>(residual, start, args...);
+}
+// Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <solver Options = solver{}, class Residual, class X, class First>
+  requires detail::in_graph<X, First>
+auto root(Residual const& residual, X const& start, First const& first,
+          std::source_location where = std::source_location::current()) {
+  detail::front_end_of<X, First>::mark(where, start, first);
+  return detail::root_of<Options>(residual, start, first);
+}
+template <solver Options = solver{}, class Residual, class X, class First, class Second>
+  requires detail::in_graph<X, First, Second>
+auto root(Residual const& residual, X const& start, First const& first, Second const& second,
+          std::source_location where = std::source_location::current()) {
+  detail::front_end_of<X, First, Second>::mark(where, start, first, second);
+  return detail::root_of<Options>(residual, start, first, second);
 }
 
 } // namespace COTANGENT_ABI

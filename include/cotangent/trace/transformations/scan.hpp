@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -141,6 +142,7 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
 /// The same, or a report. (All reports are here, close to the user's call, so that errors are short.)
 template <loop Options, class Body, class Carry, class... X>
 constexpr auto traced_scan(Body const& body, Carry const& carry, X const&... xs) {
+  static_assert(Options.max_iterations == 0, "cotangent: scan: the rows are the iterations; max_iterations has no meaning");
   using types = scan_types<Body, Carry, X...>;
   if constexpr (types::why == unfit_scan::none) return detail::append_scan<Options, types>(body, carry, xs...);
   else {
@@ -161,6 +163,12 @@ constexpr auto traced_scan(Body const& body, Carry const& carry, X const&... xs)
     }
     return std::pair<refused_tree<typename types::carry, expr>, refused>();
   }
+}
+
+/// The same in a run-time graph, for a call at `where`.
+template <loop Options, class Body, class... X>
+auto scan_in_graph(std::source_location where, Body const& body, X const&... xs) {
+  return front_end_of<X...>::transformed(where, [&](auto const&... x) { return detail::traced_scan<Options>(body, x...); }, xs...);
 }
 
 } // namespace COTANGENT_ABI
@@ -184,11 +192,26 @@ inline namespace COTANGENT_ABI {
 template <loop Options = loop{}, class Body, class Carry, class... X>
   requires detail::for_transformations<Carry, X...>
 constexpr auto scan(Body const& body, Carry const& carry, X const&... xs) {
-  static_assert(Options.max_iterations == 0, "cotangent: scan: the rows are the iterations; max_iterations has no meaning");
-  if constexpr (detail::in_graph<Carry, X...>)
-    return detail::front_end_of<Carry, X...>::transformed(
-        [&](auto const&... x) { return detail::traced_scan<Options>(body, x...); }, carry, xs...);
+  if constexpr (detail::in_graph<Carry, X...>) return detail::scan_in_graph<Options>({}, body, carry, xs...);
   else return detail::traced_scan<Options>(body, carry, xs...);
+}
+// Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <loop Options = loop{}, class Body, class Carry, class X>
+  requires(detail::in_graph<Carry, X> && detail::for_transformations<Carry, X>)
+auto scan(Body const& body, Carry const& carry, X const& x, std::source_location where = std::source_location::current()) {
+  return detail::scan_in_graph<Options>(where, body, carry, x);
+}
+template <loop Options = loop{}, class Body, class Carry, class X, class Y>
+  requires(detail::in_graph<Carry, X, Y> && detail::for_transformations<Carry, X, Y>)
+auto scan(Body const& body, Carry const& carry, X const& x, Y const& y,
+          std::source_location where = std::source_location::current()) {
+  return detail::scan_in_graph<Options>(where, body, carry, x, y);
+}
+template <loop Options = loop{}, class Body, class Carry, class X, class Y, class Z>
+  requires(detail::in_graph<Carry, X, Y, Z> && detail::for_transformations<Carry, X, Y, Z>)
+auto scan(Body const& body, Carry const& carry, X const& x, Y const& y, Z const& z,
+          std::source_location where = std::source_location::current()) {
+  return detail::scan_in_graph<Options>(where, body, carry, x, y, z);
 }
 
 } // namespace COTANGENT_ABI

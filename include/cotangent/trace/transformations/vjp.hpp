@@ -6,6 +6,7 @@
 #include <cotangent/trace/transformations/pullback.hpp>
 
 #include <cstddef>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -40,7 +41,8 @@ template <class Expressions, class Gradients> struct traced_pullback {
   array<symbol> wrt{}, outputs{};
   builder* tried = nullptr; // in a trial call, the graph that the function uses
 
-  template <class Cotangent> constexpr Gradients operator()(Cotangent const& dy) const {
+  template <class Cotangent>
+  constexpr Gradients operator()(Cotangent const& dy, std::source_location where = std::source_location::current()) const {
     if constexpr (!are_cotangents<Expressions, Cotangent>()) {
       refusals::pulled_of_kind::report<Cotangent>();
       return broken();
@@ -51,11 +53,11 @@ template <class Expressions, class Gradients> struct traced_pullback {
         visit_leaves(dy, seeds);
         return pull(seeds.ids);
       };
-      if constexpr (in_graph<Expressions>) return front_end_of<Expressions>::changed(b->owner, pulled);
+      if constexpr (in_graph<Expressions>) return front_end_of<Expressions>::changed(b->owner, where, pulled);
       else return pulled();
     }
   }
-  constexpr Gradients operator()() const {
+  constexpr Gradients operator()(std::source_location where = std::source_location::current()) const {
     if constexpr (!all_are_numbers<Expressions>()) {
       refusals::pulled_of_kind::report<Expressions>();
       return broken();
@@ -71,7 +73,7 @@ template <class Expressions, class Gradients> struct traced_pullback {
         }
         return pull(ones);
       };
-      if constexpr (in_graph<Expressions>) return front_end_of<Expressions>::changed(b->owner, pulled);
+      if constexpr (in_graph<Expressions>) return front_end_of<Expressions>::changed(b->owner, where, pulled);
       else return pulled();
     }
   }
@@ -234,10 +236,10 @@ public:
       return trace_pair(as_traced(args)...);
     else return one_shot::operator()(args...);
   }
-  template <class... Args>
-    requires in_graph<Args...>
-  auto operator()(Args const&... args) const {
+  using calls_in_graph<vjp_function>::operator();
+  template <class... Args> auto call_at(std::source_location where, Args const&... args) const {
     return front_end_of<Args...>::transformed(
+        where,
         [&](auto const&... x) {
           if constexpr (detail::takes<F>(parts<std::remove_cvref_t<decltype(x)>...>{}))
             return trace_pair(x...);
