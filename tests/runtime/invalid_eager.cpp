@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/eager.hpp>
+#include <cotangent/random.hpp>
 
 #include "../null_allocations.hpp"
 #include "../words.hpp"
@@ -44,6 +45,14 @@ TEST_CASE("A function of variables refuses those of another recorder") {
       x = e.parameter(1.0);
     }
     (void)(x * 2.0);
+  }));
+  CHECK(refused("the key of random numbers must be one number", [] {
+    dynamic::eager e;
+    (void)ct::random_split<3>(e.constant(std::vector<I>{1, 2, 3}));
+  }));
+  CHECK(refused("random_fold_in: the number must be at least 0", [] {
+    dynamic::eager e;
+    (void)ct::random_fold_in(e.constant(I(3)), -5);
   }));
   dynamic::eager::variable<double> kept;
   {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
 #include <cotangent/dynamic.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/nn.hpp>
@@ -442,6 +443,22 @@ TEST_CASE("Commands with any attributes are accepted or refused") {
             p.run();
           } catch (ct::error const&) {}
         }
+}
+
+TEST_CASE("Random numbers and splits refuse several keys; numbers folded in must not be below 0") {
+  dynamic::graph g;
+  auto const keys = g.input<I>("keys", {3}), key = g.input<I>("key");
+  char const* const one = "the key of random numbers must be one number";
+  CHECK(refused(one, [&] { (void)ct::random_normal<double>(keys, {3}); }));
+  CHECK(refused(one, [&] { (void)ct::random_split<3>(keys); }));
+  CHECK(refused(one, [&] { (void)ct::random_split<1>(keys); }));
+  CHECK(refused(one, [&] { (void)ct::random_split(keys, 3); }));
+  char const* const number = "random_fold_in: the number must be at least 0";
+  for (I const below : {I(-1), MIN}) CHECK(refused(number, [&] { (void)ct::random_fold_in(key, below); }));
+  CHECK(refused(number, [&] { (void)ct::random_fold_in(keys, -5); }));
+  CHECK(ct::random_fold_in(keys, 5).size() == 3);
+  CHECK(ct::random_fold_in(key, keys).size() == 3);
+  CHECK(ct::vmap([](auto k) { return ct::random_split<2>(k); })(keys).size() == 6);
 }
 
 TEST_CASE("Tensors of 8 axes are right") {

@@ -18,6 +18,7 @@ namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL_TYPES(random_key_element, is, element_of_key, int64_element, "cotangent: the key of random numbers must be an int64; convert it with ct::convert<std::int64_t>(key)")
 COTANGENT_REFUSAL(random_key, equal, rank_of_key, rank_of_a_number, "cotangent: the key of random numbers must be one number")
+COTANGENT_REFUSAL(random_number, is, below_zero, at_least_zero, "cotangent: random_fold_in: the number must be at least 0")
 COTANGENT_REFUSAL(random_probability, at_most, axes_of_probability, axes_of_result, "cotangent: random_bernoulli: the probability must broadcast to the shape of the result")
 COTANGENT_REFUSAL(dropout_rate, less_than, percent_dropped, all_of_it, "cotangent: dropout: the rate must be at least 0 and less than 1")
 // clang-format on
@@ -133,11 +134,20 @@ constexpr term random_fold_in(term key, term number) {
   builder& b = *key.b;
   if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;
   if (!detail::is_index(number.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), key;
+  if (node const* const n = b.producer(number.id); n != nullptr && n->op == info_of<op::constant>())
+    if (std::int64_t const known = b.get().numbers[n->attribute]; known < 0)
+      return b.refuse<refusals::random_number>(known == INT64_MIN ? INT64_MAX : -known, 0, b.place), key;
   term const at = convert(number, element::int64) + constant_like(convert(number, element::int64), 0x1p62);
   std::int32_t const shape = broadcast_shape(b, key.shape_id(), at.shape_id());
   if (shape == none) return key;
   term const k = broadcast_to(key, shape), p = broadcast_to(at, shape);
   return apply<op::random53>(k, p) + apply<op::second_random24>(k, p) * constant_like(p, 0x1p38);
+}
+/// As many keys that are independent of each other and of the key's numbers.
+constexpr term random_split(term key, dimension count) {
+  builder& b = *key.b;
+  if (key.rank() != 0) return b.refuse<refusals::random_key>(key.rank(), 0, b.place), key;
+  return random_fold_in(key, iota(b, element::int64, count));
 }
 
 /// Each element is 0 with probability `rate`, else divided by 1 - rate.

@@ -62,7 +62,7 @@ struct random_split_of_fn {
   term operator()(term key) const {
     std::int32_t const s = detail::shape_for(*key.b, of);
     if (key.b->failed().why != nullptr) return key;
-    return extend::random_fold_in(key, extend::iota(*key.b, element::int64, key.b->get().shapes[s].size[0]));
+    return extend::random_split(key, key.b->get().shapes[s].size[0]);
   }
 };
 

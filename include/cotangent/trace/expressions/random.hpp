@@ -86,9 +86,7 @@ struct random_fold_in_fn {
 template <extent Count> struct random_split_fn {
   static constexpr char const* name = "random_split";
   static constexpr element gives = element::int64;
-  constexpr term operator()(term key) const {
-    return extend::random_fold_in(key, extend::iota(*key.b, element::int64, key.b->size(Count)));
-  }
+  constexpr term operator()(term key) const { return extend::random_split(key, key.b->size(Count)); }
 };
 struct dropout_fn {
   static constexpr char const* name = "dropout";
