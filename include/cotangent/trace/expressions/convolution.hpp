@@ -17,6 +17,11 @@ COTANGENT_HEADER_BEGIN
 // Functions of images: convolution and pooling. (Not part of cotangent.hpp.)
 
 namespace cotangent {
+
+namespace refusals {
+void is_included(header_of_images); // see trace/expressions/other_headers.hpp
+}
+
 namespace detail {
 
 template <convolution How> struct conv2d_fn {

@@ -18,6 +18,11 @@ COTANGENT_HEADER_BEGIN
 // Further functions of neural networks. (Not part of cotangent.hpp.)
 
 namespace cotangent {
+
+namespace refusals {
+void is_included(header_of_nn); // see trace/expressions/other_headers.hpp
+}
+
 namespace detail {
 
 struct gelu_fn {

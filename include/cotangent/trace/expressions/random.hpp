@@ -18,6 +18,7 @@ COTANGENT_HEADER_BEGIN
 namespace cotangent {
 
 namespace refusals {
+void is_included(header_of_random); // see trace/expressions/other_headers.hpp
 COTANGENT_REFUSAL(random_shape, at_most, axes_of_parameter, axes_of_result, "cotangent: random_gamma: the shape parameter must broadcast to the shape of the result")
 } // namespace refusals
 
