@@ -13,6 +13,9 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -158,6 +161,96 @@ TEST_CASE("cotangents of half precision in loops of run-time graphs are added as
   p.bind(x, std::vector<ct::bfloat16>{1, 2});
   p.run();
   CHECK(float(p.value(dx)(0)) == 1000);
+}
+
+/// A run-time graph of a function has the value and gradient of the traced function, whose argument is float.
+template <class F> void check_as_traced(F const& f) {
+  using H = ct::bfloat16;
+  ct::tensor<H, 2, 2> const x{{1.f, 2.f}, {3.f, 4.f}};
+  auto const dx = ct::grad(f)(x);
+  ct::dynamic::graph g;
+  auto const v = g.input<H>("x", {2, 2});
+  auto const y = f(v);
+  auto const dv = g.gradient({y}, {v}).front();
+  auto p = g.compile({y, dv});
+  p.bind(v, x);
+  p.run();
+  CHECK(float(p.value(y)) == float(ct::compiled(f)(x)));
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j) CHECK(float(p.value(dv)(i, j)) == float(dx(i, j)));
+}
+
+inline constexpr auto twice = [](auto a) { return a * 2.0f; };
+inline constexpr auto unchanged = [](auto a) { return a; };
+
+TEST_CASE("loops, branches and rules of run-time graphs take half precision as traced functions do") {
+  check_as_traced([](auto x) { return ct::sum(ct::for_loop(3, [](auto, auto s) { return s * 2.0f; }, x)); });
+  check_as_traced([](auto x) { return ct::sum(ct::for_loop(3, [](auto&, auto& s) { return s * 2.0f; }, x)); });
+  check_as_traced([](auto x) {
+    auto const last = ct::while_loop([](auto i, auto, auto) { return i < 3; },
+                                     [](auto, auto s, auto t) { return std::tuple(t, ct::sin(s)); }, x, x);
+    return ct::sum(std::get<0>(last) * std::get<1>(last));
+  });
+  check_as_traced([](auto x) { return ct::sum(ct::for_loop(2, [](auto, auto s) { return std::pair(s.second, s.first * 2.0f); }, std::pair(x, x)).second); });
+  check_as_traced([](auto x) { return ct::sum(ct::scan([](auto c, auto r) { return std::pair(c * ct::sum(r), r); }, x, x).first); });
+  check_as_traced([](auto x) { return ct::sum(ct::case_of(ct::argmax(ct::flatten(x)), twice)(x)); });
+  check_as_traced([](auto x) { return ct::sum(ct::cond(ct::sum(x) > 100.0f, unchanged, twice)(x)); });
+  check_as_traced([](auto x) { return ct::sum(ct::cond(ct::sum(x) > 1.0f, unchanged, twice)(x)); });
+  check_as_traced([](auto x) { return ct::sum(ct::case_of(ct::argmin(ct::flatten(x)), twice, unchanged)(x)); });
+  check_as_traced([](auto x) { return ct::sum(ct::fixed_point([](auto z, auto a) { return 0.5f * ct::sin(z) + a; }, x, x)); });
+  check_as_traced([](auto x) { return ct::root([](auto z, auto a) { return z * z - a; }, x(0, 0), x(1, 1)); });
+  check_as_traced([](auto x) {
+    return ct::sum(ct::custom_vjp([](auto a) { return a * a; }, [](auto a, auto, auto dy) { return 2.0f * a * dy; })(x));
+  });
+  check_as_traced([](auto x) { return ct::sum(ct::custom_jvp(unchanged, [](auto, auto da) { return 1.0f * da; })(x)); });
+  check_as_traced([](auto x) { return ct::sum(ct::at(x, 1).set(x(0)) * x); });
+  check_as_traced([](auto x) { return ct::sum(ct::at(x, 1).add(x(0) * 2.0f) * x); });
+  check_as_traced([](auto x) { return ct::sum(ct::at(x * 2.0f, ct::argmin(ct::flatten(x))).set(x(1)) * x); });
+}
+
+TEST_CASE("values that a body of a run-time graph rounds are carried in half precision") {
+  using H = ct::bfloat16;
+  ct::dynamic::graph g;
+  auto const x = g.input<H>("x", {2});
+  auto const y = ct::for_loop(2, [](auto, auto s) { return ct::convert<H>(s * 257.f); }, x);
+  static_assert(std::is_same_v<decltype(y), ct::dynamic::expr<H> const>);
+  auto const z = ct::for_loop(2, [&](auto, auto) { return x; }, x * 3.f); // x is captured
+  static_assert(std::is_same_v<decltype(z), ct::dynamic::expr<float> const>);
+  auto p = g.compile({y, z});
+  p.bind(x, std::vector<H>{1, 2});
+  p.run();
+  CHECK(float(p.value(y)(0)) == 256 * 256);
+  CHECK(p.value(z)(1) == 2);
+}
+
+TEST_CASE("parts of eager variables of half precision are replaced by float") {
+  ct::dynamic::eager e;
+  auto const x = e.parameter(std::vector<ct::bfloat16>{1, 2, 3, 4}, {2, 2});
+  auto const y = ct::at(x, 1).set(x(0) * 4.f);
+  e.backward(ct::sum(y));
+  CHECK(numbers_of<float>(y.value()) == std::vector<float>{1, 2, 4, 8});
+  CHECK(numbers_of<ct::bfloat16>(x.grad().value()) == std::vector<float>{5, 5, 0, 0});
+  CHECK(numbers_of<float>(ct::at(x, 0).add(x(1)).value()) == std::vector<float>{4, 6, 3, 4});
+}
+
+TEST_CASE("gradients of half precision update parameters of float") {
+  ct::dynamic::graph g;
+  auto const x = g.input<ct::bfloat16>("x", {2});
+  auto const step = [&](auto const& optimizer, auto... more) {
+    auto w = ct::convert<float>(x), m = 0 * w, v = 0 * w;
+    optimizer.update(w, x, m, v, more...);
+    return w;
+  };
+  auto const one = g.constant(std::int64_t{1});
+  auto w = ct::convert<float>(x);
+  ct::sgd{.learning_rate = 0.5}.update(w, x);
+  auto const a = step(ct::adam{.learning_rate = 0.5}, one), b = step(ct::adamw{.learning_rate = 0.5, .weight_decay = 0}, one);
+  auto p = g.compile({w, a, b});
+  p.bind(x, std::vector<ct::bfloat16>{1, 2});
+  p.run();
+  CHECK(p.value(w)(1) == 1);
+  CHECK(p.value(a)(1) == Approx(1.5));
+  CHECK(p.value(b)(1) == Approx(1.5));
 }
 
 TEST_CASE("eager variables of half precision") {

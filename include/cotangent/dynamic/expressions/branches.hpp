@@ -19,22 +19,39 @@
 namespace cotangent {
 namespace dynamic::inline COTANGENT_ABI::detail {
 
-template <class Index, class... Branch> struct branches {
+/// True if values that an index without a branch passes through have the elements of the results; else a report.
+template <bool Passes, class Out, class Values, std::size_t... K> constexpr bool all_pass(std::index_sequence<K...>) {
+  constexpr auto fits = []<class R, class V>(std::type_identity<R>, std::type_identity<V>) {
+    if constexpr (std::is_same_v<R, V>) return true;
+    else return refusals::passed_type::report<expr<V>, expr<R>>();
+  };
+  if constexpr (Passes)
+    return (fits(std::type_identity<typename std::tuple_element_t<K, Out>::value_type>{},
+                 std::type_identity<typename element_or<K, typename std::tuple_element_t<K, Out>::value_type, Values>::type>{}) && ...);
+  else return true;
+}
+
+template <bool Passes, class Index, class... Branch> struct branches {
   Index index;
   std::tuple<Branch...> all_of_them;
-  bool passes;
   char const* name;
   std::source_location where;
 
   template <class... A> auto operator()(A const&... args) const {
-    return call(std::index_sequence_for<Branch...>{}, args...);
+    using values = std::tuple<typename expression_of<A>::type...>;
+    using all = settled_values<returned_by<Branch, values>...>;
+    using out = std::conditional_t<Passes, settled_values<all, values>, all>;
+    using passed = std::conditional_t<Passes, settled_values<values, out>, values>;
+    if constexpr (!std::is_same_v<passed, values>) return (*this)(as_wide(where, args)...);
+    else {
+      detail::all_pass<Passes, out, values>(std::make_index_sequence<std::tuple_size_v<out>>{});
+      return call<values, out>(std::index_sequence_for<Branch...>{}, args...);
+    }
   }
 
 private:
-  template <std::size_t... K, class... A> auto call(std::index_sequence<K...>, A const&... args) const {
-    using values = std::tuple<typename expression_of<A>::type...>;
-    using result = decltype(std::apply(std::get<0>(all_of_them), std::declval<values>()));
-    using out = typename returned<std::remove_cvref_t<result>>::type;
+  template <class values, class out, std::size_t... K, class... A>
+  auto call(std::index_sequence<K...>, A const&... args) const {
     constexpr int count = static_cast<int>(std::tuple_size_v<out>);
     request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
     graph_state& s = *index.where_it_stands().s;
@@ -53,7 +70,7 @@ private:
       auto const made = std::apply(branch, expressions<values>(s, given));
       using likes = elements_in_tuple<out>;
       s.b.place = r.where = place_among(s, before, where);
-      std::vector<symbol> const results = results_of<likes>(s, made, r);
+      std::vector<symbol> const results = results_of<refusals::branch_type, likes>(s, made, r);
       fill_unwritten(s, r.where);
       choice.close_branch(results.data(), static_cast<int>(results.size()));
       return 0;
@@ -62,7 +79,7 @@ private:
     (void)done;
     s.b.region = region.region;
     int bypass[count + 1]{};
-    for (int k = 0; k < count; ++k) bypass[k] = passes && k < static_cast<int>(sizeof...(A)) ? k : -1;
+    for (int k = 0; k < count; ++k) bypass[k] = Passes && k < static_cast<int>(sizeof...(A)) ? k : -1;
     (void)choice.finish(bypass, r.where);
     back.check(r);
     symbol results[count + 1]{};
@@ -81,33 +98,32 @@ template <class I, class... Branch>
   requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type> &&
            sizeof...(Branch) != 0)
 auto case_of(I const& index, Branch const&... branch) {
-  return dynamic::detail::branches<I, Branch...>{
-      index, std::tuple<Branch...>(branch...), true, "case_of", {}};
+  return dynamic::detail::branches<true, I, Branch...>{
+      index, std::tuple<Branch...>(branch...), "case_of", {}};
 }
 template <class I, class F0>
   requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0>{index, std::tuple<F0>(f0), true, "case_of", where};
+  return dynamic::detail::branches<true, I, F0>{index, std::tuple<F0>(f0), "case_of", where};
 }
 template <class I, class F0, class F1>
   requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, F1 const& f1,
              std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), true, "case_of", where};
+  return dynamic::detail::branches<true, I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), "case_of", where};
 }
 template <class I, class F0, class F1, class F2>
   requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2,
              std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), true, "case_of",
+  return dynamic::detail::branches<true, I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), "case_of",
                                                   where};
 }
 template <class I, class F0, class F1, class F2, class F3>
   requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const& f3,
              std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), true,
-                                                      "case_of", where};
+  return dynamic::detail::branches<true, I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), "case_of", where};
 }
 
 /// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...).
@@ -117,8 +133,8 @@ auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
           std::source_location where = std::source_location::current()) {
   auto const index =
       cotangent::select(predicate, dynamic::expr<std::int32_t>(0), dynamic::expr<std::int32_t>(1), where);
-  return dynamic::detail::branches<dynamic::expr<std::int32_t>, Then, Otherwise>{
-      index, std::tuple<Then, Otherwise>(then, otherwise), false, "cond", where};
+  return dynamic::detail::branches<false, dynamic::expr<std::int32_t>, Then, Otherwise>{
+      index, std::tuple<Then, Otherwise>(then, otherwise), "cond", where};
 }
 
 } // namespace cotangent

@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/expressions/expr.hpp>
 
 #include <cotangent/ops/control/loop_builder.hpp>
+#include <cotangent/trace/functions/control_refusals.hpp>
 #include <cotangent/trace/functions/loop_options.hpp>
 
 #include <cstddef>
@@ -35,28 +36,28 @@ template <class A> struct expression_of {
   using type = expr<typename element_taken<A>::type>;
 };
 
-/// The symbols of a body's results. Each is an expression or a number, which takes the element of `Like`.
-template <class Like, class R> void push_results(graph_state& s, R const& r, request const& q,
+/// The symbols of a body's results. Each is an expression or a number, which takes the element of `Like`. Half precision is widened
+/// to float. `Refusal` is that of another element.
+template <class Refusal, class Like, class R> void push_results(graph_state& s, R const& r, request const& q,
                                                  std::vector<symbol>& to) {
   static_assert(open_expr<R> || is_expr<R> || literal<R>,
                 "cotangent: a loop or branch must return expressions, one or a std::tuple of several");
-  if constexpr (open_expr<R> && !std::is_void_v<Like>)
-    static_assert(std::is_same_v<typename R::value_type, Like>,
-                  "cotangent: loop: a carried value must keep its element type and shape");
   using T = std::conditional_t<std::is_void_v<Like>, typename element_taken<R>::type, Like>;
-  to.push_back(symbol_of<T>(s, r, q));
+  if constexpr (is_half_for<T, R>) to.push_back(symbol_of<T>(s, widened(q.where, r), q));
+  else if constexpr (open_expr<R> && !std::is_same_v<typename element_taken<R>::type, T>) Refusal::template report<expr<T>, R>();
+  else to.push_back(symbol_of<T>(s, r, q));
 }
-template <class Likes, class R> std::vector<symbol> results_of(graph_state& s, R const& r, request const& q) {
+template <class Refusal, class Likes, class R> std::vector<symbol> results_of(graph_state& s, R const& r, request const& q) {
   std::vector<symbol> all_of_them;
   if constexpr (is_several<R>) {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       if constexpr (std::tuple_size_v<Likes> == sizeof...(K))
-        (push_results<std::tuple_element_t<K, Likes>>(s, std::get<K>(r), q, all_of_them), ...);
-      else (push_results<void>(s, std::get<K>(r), q, all_of_them), ...);
+        (push_results<Refusal, std::tuple_element_t<K, Likes>>(s, std::get<K>(r), q, all_of_them), ...);
+      else (push_results<Refusal, void>(s, std::get<K>(r), q, all_of_them), ...);
     }(std::make_index_sequence<std::tuple_size_v<R>>{});
   } else if constexpr (std::tuple_size_v<Likes> == 1)
-    push_results<std::tuple_element_t<0, Likes>>(s, r, q, all_of_them);
-  else push_results<void>(s, r, q, all_of_them);
+    push_results<Refusal, std::tuple_element_t<0, Likes>>(s, r, q, all_of_them);
+  else push_results<Refusal, void>(s, r, q, all_of_them);
   return all_of_them;
 }
 
@@ -144,9 +145,52 @@ template <class Tuple> Tuple expressions(graph_state& s, symbol const* at) {
                           std::type_identity<Tuple>{});
 }
 
-/// Builds a loop from its parts. `Condition` may be `std::nullptr_t`; then there is a limit.
+// ---- half precision: operations give float
+
+/// The element of a value that meets one of element U: float for half precision that meets another element.
+template <class T, class U> using settled_element = std::conditional_t<std::is_same_v<T, U>, T, arithmetic_type<T>>;
+template <std::size_t K, class T, class Tuple> struct element_or {
+  using type = T;
+};
+template <std::size_t K, class T, class Tuple>
+  requires(K < std::tuple_size_v<Tuple>)
+struct element_or<K, T, Tuple> {
+  using type = typename std::tuple_element_t<K, Tuple>::value_type;
+};
+/// Expressions that meet those of other tuples: branches, or the next values of a loop.
+template <class Indices, class First, class... Rest> struct all_settled {
+  using type = First;
+};
+template <std::size_t... K, class... T, class Next, class... Rest>
+struct all_settled<std::index_sequence<K...>, std::tuple<expr<T>...>, Next, Rest...>
+    : all_settled<std::index_sequence<K...>, std::tuple<expr<settled_element<T, typename element_or<K, T, Next>::type>>...>, Rest...> {};
+template <class First, class... Rest>
+struct settled_among : all_settled<std::make_index_sequence<std::tuple_size_v<First>>, First, Rest...> {};
+template <class... All> using settled_values = typename settled_among<All...>::type;
+
+/// The results of a function of the values of a tuple, as expressions.
+template <class F, class Values>
+using returned_by = typename returned<std::remove_cvref_t<decltype(std::apply(std::declval<F const&>(), std::declval<Values>()))>>::type;
+
+template <class Tuple> inline constexpr bool has_half = false;
+template <class... T> inline constexpr bool has_half<std::tuple<expr<T>...>> = (is_half_type<T> || ...);
+/// True if a body that gets values of half precision returns float for some.
+template <class Carried, class Body> consteval bool widens_carried() {
+  if constexpr (has_half<Carried>) {
+    using given = decltype(std::tuple_cat(std::declval<std::tuple<expr<std::int64_t>>>(), std::declval<Carried>()));
+    return !std::is_same_v<settled_values<Carried, returned_by<Body, given const&>>, Carried>;
+  } else return false;
+}
+/// A value of half precision as float.
+template <class A> auto as_wide(std::source_location where, A const& a) {
+  if constexpr (open_expr<A>) return widened(where, a);
+  else if constexpr (is_half_type<A>) return static_cast<float>(a);
+  else return a;
+}
+
+/// Appends a loop of its parts. `Condition` may be `std::nullptr_t`; then there is a limit.
 template <loop Options, class Inits, class Condition, class Body, class Limit>
-auto make_loop(std::source_location where, char const* name, Condition const& condition, Body const& body,
+auto append_loop(std::source_location where, char const* name, Condition const& condition, Body const& body,
                Limit const& limit, Inits const& inits) {
   using carried = typename returned<Inits>::type;
   constexpr int count = static_cast<int>(std::tuple_size_v<Inits>);
@@ -210,7 +254,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     auto const made = each(body, in);
     using likes = elements_in_tuple<carried>;
     s.b.place = r.where = place_among(s, before, where);
-    std::vector<symbol> const next = results_of<likes>(s, made, r);
+    std::vector<symbol> const next = results_of<refusals::carried_type, likes>(s, made, r);
     fill_unwritten(s, r.where);
     loop.close_body(next.data(), static_cast<int>(next.size()));
   }
@@ -223,6 +267,19 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   back.keep();
   tell_made(s);
   return one_or_several(expressions<carried>(s, results));
+}
+
+/// Builds a loop from its parts, with float in place of half precision where the body computes float.
+template <loop Options, class Inits, class Condition, class Body, class Limit>
+auto make_loop(std::source_location where, char const* name, Condition const& condition, Body const& body,
+               Limit const& limit, Inits const& inits) {
+  if constexpr (widens_carried<typename returned<Inits>::type, Body>())
+    return std::apply(
+        [&](auto const&... x) {
+          return detail::append_loop<Options>(where, name, condition, body, limit, std::tuple(as_wide(where, x)...));
+        },
+        inits);
+  else return detail::append_loop<Options>(where, name, condition, body, limit, inits);
 }
 
 /// True if the call is for expressions of a run-time graph. (Loops of trees are in trace/functions/loops.hpp.)

@@ -180,6 +180,9 @@ template <class A> constexpr auto widened(std::source_location where, A const& a
   }
 }
 
+/// True for half precision where float is wanted: it is widened, as by an operation.
+template <class Wanted, class Given> inline constexpr bool is_half_for = std::is_same_v<Wanted, float> && is_half_expr<Given>;
+
 /// `fn` of expressions and literals. The element and extents of the result follow from a trial run with these
 /// types, on a temporary builder.
 template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {

@@ -144,7 +144,7 @@ template <class X, class... Index> class updated_part {
     else return (void)i, 0;
   }
   template <bool Adds, class V> constexpr auto updated(std::source_location where, V const& v) const {
-    if constexpr (requires { requires (is_expr<V> || open_expr<V>) && !std::is_same_v<typename V::value_type, typename X::value_type>; }) {
+    if constexpr (requires { requires (is_expr<V> || open_expr<V>) && !std::is_same_v<arithmetic_type<typename V::value_type>, arithmetic_type<typename X::value_type>>; }) {
       static_assert(refusals::elements_differ::report<typename X::value_type, typename V::value_type>());
       return refused{};
     } else return std::apply(

@@ -39,6 +39,11 @@ template <class Like, class R> inline constexpr bool is_detached_like = false;
 template <graph_expr Like, class T, extent... E>
 inline constexpr bool is_detached_like<Like, expr<T, E...>> = std::is_same_v<typename Like::value_type, T>;
 
+/// Half precision where a run-time graph wants float.
+template <class Like, class R> inline constexpr bool is_narrower = false;
+template <graph_expr Like, graph_expr R>
+inline constexpr bool is_narrower<Like, R> = is_half_for<typename Like::value_type, R>;
+
 template <class Like, class Given> struct misfit {
   using like = Like;
   using given = Given;
@@ -63,6 +68,7 @@ template <class Like, class R> consteval auto find_misfit() {
   if constexpr (std::is_same_v<Like, R> || (is_scalar_expr<Like> && literal<R>)) return std::type_identity<void>{};
   else if constexpr (graph_expr<Like> && (literal<R> || is_detached_like<Like, R>))
     return std::type_identity<void>{};
+  else if constexpr (is_narrower<Like, R>) return std::type_identity<void>{};
   else if constexpr (is_inner<Like> && tree_kind_of<Like> == tree_kind_of<R> &&
                      as_many(typename parts_of<Like>::type{}, typename parts_of<R>::type{}))
     return detail::first_misfit(typename parts_of<Like>::type{}, typename parts_of<R>::type{});
@@ -71,9 +77,10 @@ template <class Like, class R> consteval auto find_misfit() {
 template <class Like, class R> using misfit_of = typename decltype(find_misfit<Like, R>())::type;
 template <class Like, class R> inline constexpr bool is_like = std::is_void_v<misfit_of<Like, R>>;
 
-/// Adds the symbols of the leaves of a tree that is like `Like`, in order; literals take the elements there.
+/// Adds the symbols of the leaves of a tree that is like `Like`, in order; literals take the elements there, and half precision is widened to float.
 template <class Like, class R> constexpr void attach_leaves(builder& b, R const& r, array<symbol>& to) {
-  if constexpr (is_expr<Like> || graph_expr<Like>) to.push(as_expr<typename Like::value_type>(r).attach(b));
+  if constexpr (is_narrower<Like, R>) to.push(detail::widened(b.place, r).attach(b));
+  else if constexpr (is_expr<Like> || graph_expr<Like>) to.push(as_expr<typename Like::value_type>(r).attach(b));
   else
     [&]<class... Part>(parts<Part...>) {
       if constexpr (tree_kind_of<R> == tree_kind::structure)

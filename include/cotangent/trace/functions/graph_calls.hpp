@@ -5,6 +5,7 @@
 #include <cotangent/trace/functions/arguments.hpp>
 
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -104,6 +105,39 @@ template <class R, class... X> using result_among = typename decltype(find_resul
 template <class F, class... X>
 using result_of_call =
     result_among<decltype(std::declval<callable<F> const&>()(std::declval<X const&>()...)), X...>;
+
+/// A tree of expressions, with float for half precision: arguments of half precision are read as float.
+template <class X, int> struct leaf_widened {
+  using type = X;
+};
+template <class X, int K>
+  requires is_half_expr<X>
+struct leaf_widened<X, K> {
+  using type = as_element<float, X>;
+};
+template <class Tree> using wide_tree = typename mapped_tree<Tree, leaf_widened, expr, 0>::type;
+
+/// True for expressions of half precision in a run-time graph. The arguments of a traced function are float there; in a graph
+/// they are widened where a body or a rule would otherwise give other elements than it gets.
+template <class... X> inline constexpr bool can_widen = in_graph<X...> && !std::is_same_v<std::tuple<X...>, wide_tree<std::tuple<X...>>>;
+
+struct symbols_widened {
+  builder& b;
+  array<symbol> ids{};
+  template <class X> constexpr void operator()(X const& x) { ids.push(detail::widened(b.place, x).attach(b)); }
+};
+/// The expressions of half precision in a tree of a run-time graph as float.
+template <class X> constexpr wide_tree<X> widened_tree(X const& x) {
+  if constexpr (std::is_same_v<X, wide_tree<X>>) return x;
+  else {
+    found_builder found;
+    visit_leaves(x, found);
+    symbols_widened all{*found.b};
+    visit_leaves(x, all);
+    leaf_from_symbols make{*found.b, all.ids.data()};
+    return build_tree<wide_tree<X>>(make);
+  }
+}
 
 /// In run-time graphs: false, with a failure, if a value is not like the one that is wanted; `none` is like all.
 template <class Refusal> constexpr bool are_like(builder& b, array<symbol> const& given,

@@ -126,6 +126,8 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
   using types = loop_types<Condition, Body, X...>;
   if constexpr (types::why == unfit_loop::none)
     return detail::append_loop<Options, types>(count, condition, body, init...);
+  else if constexpr (types::why == unfit_loop::value && can_widen<X...>)
+    return detail::traced_loop<Options>(count, condition, body, detail::widened_tree(init)...);
   else {
     if constexpr (types::why == unfit_loop::first_value) refusals::carried_of_kind::report<X...>();
     else if constexpr (types::why == unfit_loop::without_graph) refusals::carried_without_graph::report<X...>();

@@ -107,7 +107,9 @@ struct custom_function : transformation<custom_function<F, Tangent, Backward>> {
           if constexpr (reverse) detail::report_unfit<checked::result::why, Backward, X..., y, y>();
           else detail::report_unfit<checked::result::why, Tangent, X..., X...>();
           return refused_tree<result, expr>();
-        } else if constexpr (!is_like<typename checked::like, typename checked::result::type>) {
+        } else if constexpr (constexpr bool fits = is_like<typename checked::like, typename checked::result::type>; !fits && can_widen<X...>) {
+          return trace(detail::widened_tree(x)...);
+        } else if constexpr (!fits) {
           using differs = misfit_of<typename checked::like, typename checked::result::type>;
           if constexpr (reverse) refusals::custom_cotangents::report<typename differs::like, typename differs::given>();
           else refusals::custom_tangents::report<typename differs::like, typename differs::given>();

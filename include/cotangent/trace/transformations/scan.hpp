@@ -145,6 +145,8 @@ constexpr auto traced_scan(Body const& body, Carry const& carry, X const&... xs)
   static_assert(Options.max_iterations == 0, "cotangent: scan: the rows are the iterations; max_iterations has no meaning");
   using types = scan_types<Body, Carry, X...>;
   if constexpr (types::why == unfit_scan::none) return detail::append_scan<Options, types>(body, carry, xs...);
+  else if constexpr (types::why == unfit_scan::value && can_widen<Carry, X...>)
+    return detail::traced_scan<Options>(body, detail::widened_tree(carry), detail::widened_tree(xs)...);
   else {
     if constexpr (types::why == unfit_scan::carry) refusals::carried_of_kind::report<Carry>();
     else if constexpr (types::why == unfit_scan::rows) refusals::scan_of_kind::report<X...>();

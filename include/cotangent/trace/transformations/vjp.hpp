@@ -128,17 +128,6 @@ template <class F, class... X> consteval bool takes(parts<X...>) {
         decltype(std::declval<callable_with<F, X...> const&>()(std::declval<X const&>()...)), no_such_call>;
 }
 
-/// A tree of expressions, with float for half precision: arguments of half precision are read as float.
-template <class X, int> struct leaf_widened {
-  using type = X;
-};
-template <class X, int K>
-  requires is_half_expr<X>
-struct leaf_widened<X, K> {
-  using type = as_element<float, X>;
-};
-template <class Tree> using wide_tree = typename mapped_tree<Tree, leaf_widened, expr, 0>::type;
-
 template <class F, int... I> struct vjp_function;
 template <class F, int... I, class Result, class... Wrt>
 struct product_result<vjp_function<F, I...>, Result, Wrt...> {
