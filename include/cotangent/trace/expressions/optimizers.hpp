@@ -20,6 +20,10 @@
 
 namespace cotangent {
 
+namespace refusals {
+COTANGENT_REFUSAL_OF(parameter_of_half, allowed, "cotangent: update: a parameter of half precision must be updated as float, ct::convert<float>(p); graph::minimize and trainers do so")
+} // namespace refusals
+
 namespace detail {
 
 /// 1 - beta^step: the bias correction of a moment that started from zero. In double, since it subtracts
@@ -37,8 +41,20 @@ template <class T, class Step> constexpr auto part_there(double beta, Step const
 #endif
 }
 
+/// True if a parameter can be updated; else a report.
+template <class X> constexpr bool is_updatable() {
+  if constexpr (is_half_expr<X>) return refusals::parameter_of_half::report<X>(), false;
+  else return true;
+}
+/// A gradient of half precision as float.
+template <class X, class G> constexpr X gradient_for(G const& gradient) {
+  if constexpr (is_half_expr<G>) return convert<typename X::value_type>(gradient);
+  else return X(gradient);
+}
+
 /// The gradient with weight decay added.
-template <class X> constexpr X decayed(double weight_decay, X const& d, X const& p) {
+template <class X, class G> constexpr X decayed(double weight_decay, G const& gradient, X const& p) {
+  X const d = detail::gradient_for<X>(gradient);
   if (weight_decay != 0) return d + weight_decay * p;
   return d;
 }
@@ -75,12 +91,14 @@ struct sgd {
 
   template <class X, class G, class Rate>
   constexpr void update(X& p, G const& gradient, X& velocity, Rate const& by) const {
-    X d = detail::decayed<X>(weight_decay, gradient, p);
-    if (momentum != 0) {
-      velocity = momentum * velocity + (1 - dampening) * d;
-      d = nesterov ? d + momentum * velocity : velocity;
+    if constexpr (detail::is_updatable<X>()) {
+      X d = detail::decayed<X>(weight_decay, gradient, p);
+      if (momentum != 0) {
+        velocity = momentum * velocity + (1 - dampening) * d;
+        d = nesterov ? d + momentum * velocity : velocity;
+      }
+      p = p - by * d;
     }
-    p = p - by * d;
   }
   template <class X, class G> constexpr void update(X& p, G const& gradient, X& velocity) const {
     update(p, gradient, velocity, learning_rate);
@@ -108,8 +126,10 @@ struct adam {
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
-    X d = detail::decayed<X>(weight_decay, gradient, p);
-    p = p - by * detail::adam_direction(beta1, beta2, epsilon, d, m, v, step);
+    if constexpr (detail::is_updatable<X>()) {
+      X d = detail::decayed<X>(weight_decay, gradient, p);
+      p = p - by * detail::adam_direction(beta1, beta2, epsilon, d, m, v, step);
+    }
   }
   template <class X, class G, class Step>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
@@ -132,9 +152,11 @@ struct adamw {
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
-    X const d = detail::decayed<X>(
-        weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step), p);
-    p = p - by * d;
+    if constexpr (detail::is_updatable<X>()) {
+      X const d = detail::decayed<X>(
+          weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, detail::gradient_for<X>(gradient), m, v, step), p);
+      p = p - by * d;
+    }
   }
   template <class X, class G, class Step>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
@@ -158,11 +180,13 @@ struct rmsprop {
 
   template <class X, class G, class Rate>
   constexpr void update(X& p, G const& gradient, X& v, X& velocity, Rate const& by) const {
-    X d = detail::decayed<X>(weight_decay, gradient, p);
-    v = alpha * v + (1 - alpha) * square(d);
-    d = d / (sqrt(v) + epsilon);
-    if (momentum != 0) d = velocity = momentum * velocity + d;
-    p = p - by * d;
+    if constexpr (detail::is_updatable<X>()) {
+      X d = detail::decayed<X>(weight_decay, gradient, p);
+      v = alpha * v + (1 - alpha) * square(d);
+      d = d / (sqrt(v) + epsilon);
+      if (momentum != 0) d = velocity = momentum * velocity + d;
+      p = p - by * d;
+    }
   }
   template <class X, class G> constexpr void update(X& p, G const& gradient, X& v, X& velocity) const {
     update(p, gradient, v, velocity, learning_rate);
@@ -186,11 +210,13 @@ struct lamb {
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
-    X const d = detail::decayed<X>(
-        weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step), p);
-    auto const length = sqrt(sum(square(p))), of_step = sqrt(sum(square(d)));
-    auto const ratio = select(length > 0 && of_step > 0, length / of_step, 1.0);
-    p = p - by * ratio * d;
+    if constexpr (detail::is_updatable<X>()) {
+      X const d = detail::decayed<X>(
+          weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, detail::gradient_for<X>(gradient), m, v, step), p);
+      auto const length = sqrt(sum(square(p))), of_step = sqrt(sum(square(d)));
+      auto const ratio = select(length > 0 && of_step > 0, length / of_step, 1.0);
+      p = p - by * ratio * d;
+    }
   }
   template <class X, class G, class Step>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
