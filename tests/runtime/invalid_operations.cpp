@@ -283,6 +283,16 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
         auto w = g.input<double>("w", {2, 2, 1, 1});
         (void)ct::conv2d(a, w, {.stride = 0});
       }));
+  CHECK(refused("conv_transpose: the channels of x must equal the last axis of the weights", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {1, 5, 5, 2}), w = g.input<double>("w", {3, 3, 2, 4});
+    (void)ct::conv_transpose2d(x, w);
+  }));
+  CHECK(refused("conv_transpose: the channels of x must equal the last axis of the weights", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {5, 2}), w = g.input<double>("w", {3, 2, 4});
+    (void)ct::conv_transpose1d(x, w);
+  }));
   CHECK(refused("conv_transpose2d: the padding must not be larger than the image without it", [] {
     dynamic::graph g;
     auto x = g.input<double>("x", {1, 2, 2, 1}), w = g.input<double>("w", {1, 1, 1, 1});

@@ -21,6 +21,7 @@ COTANGENT_REFUSAL(convolution_weights, is, rank_of_weights, four, "cotangent: co
 COTANGENT_REFUSAL(convolution_channels, equal, channels_of_image, channels_of_weights_times_groups, "cotangent: conv2d: the channels of the image must equal those of the weights times the groups")
 COTANGENT_REFUSAL(convolution_groups, divides, groups_given, results_of_weights, "cotangent: conv2d: the groups must divide the results, and both must be numbers where there are several groups")
 COTANGENT_REFUSAL(transposed_padding, at_most, padding_given, padding_for_an_empty_image, "cotangent: conv_transpose2d: the padding must not be larger than the image without it")
+COTANGENT_REFUSAL(transposed_channels, equal, channels_of_x, channels_of_weights, "cotangent: conv_transpose: the channels of x must equal the last axis of the weights, which are [height, width, results, channels] or [width, results, channels]")
 COTANGENT_REFUSAL(convolution_size, equal, extent_of_weights, extent_of_the_window, "cotangent: conv2d: the height and the width of the weights must be those of the window")
 // clang-format on
 } // namespace refusals
@@ -344,6 +345,8 @@ constexpr term conv_transpose2d(term x, term w, convolution const& how) {
   dimension const height = size(images ? d.size[d.rank - 3] : 1, how.stride.height, how.padding.height, end_height, how.dilation.height, tall);
   dimension const width = size(images ? d.size[d.rank - 2] : 1, how.stride.width, how.padding.width, end_width, how.dilation.width, wide);
   if (least < 0 && x.b->failed().why == nullptr) return x.b->refuse<refusals::transposed_padding>(padding, padding + least, x.b->place), x;
+  if (images && k.rank == 4 && d.size[d.rank - 1] != k.size[3] && x.b->failed().why == nullptr)
+    return x.b->refuse<refusals::transposed_channels>(d.size[d.rank - 1], k.size[3], x.b->place), x;
   return detail::convolution_of<op::conv2d_image>(
       x, w,
       n{{how.stride.height, how.stride.width, how.padding.height, how.padding.width, end_height, end_width, how.dilation.height,
