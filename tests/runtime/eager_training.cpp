@@ -331,4 +331,13 @@ TEST_CASE("an operation without an adjoint is refused only if a gradient has to 
   CHECK(e.grad({x * 3.0}, {x}).front().item() == 3);
 }
 
+TEST_CASE("trainers refuse settings and learning rates that are no numbers", "[eager]") {
+  eager e;
+  auto const w = e.parameter(numbers{1, 2});
+  auto const no_number = std::numeric_limits<double>::quiet_NaN();
+  CHECK(refused<ct::graph_error>("and all settings finite", [&] { trainer<ct::adam>(ct::adam{.epsilon = no_number}, {w}); }));
+  trainer<ct::sgd> t(ct::sgd{}, {w});
+  CHECK(refused<ct::graph_error>("set_learning_rate, at", [&] { t.set_learning_rate(no_number); }));
+}
+
 } // namespace

@@ -283,6 +283,26 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
         auto w = g.input<double>("w", {2, 2, 1, 1});
         (void)ct::conv2d(a, w, {.stride = 0});
       }));
+  CHECK(refused("layer_norm, batch_norm, group_norm, rms_norm: epsilon must be at least 0", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {3, 4}), v = g.input<double>("v", {4});
+    (void)ct::layer_norm(x, v, v, -1.0);
+  }));
+  CHECK(refused("layer_norm, batch_norm, group_norm, rms_norm: epsilon must be at least 0", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {3, 4}), v = g.input<double>("v", {4});
+    (void)ct::rms_norm(x, v, NAN);
+  }));
+  CHECK(refused("huber: delta must be at least 0", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {3});
+    (void)ct::huber(x, x, -1.0);
+  }));
+  for (double const p : {-0.5, 1.5, double(NAN)})
+    CHECK(refused("random_bernoulli: the probability must be at least 0 and at most 1", [&] {
+      dynamic::graph g;
+      (void)ct::random_bernoulli<3>(g.input<I>("k"), p);
+    }));
   CHECK(refused("conv_transpose: the channels of x must equal the last axis of the weights", [] {
     dynamic::graph g;
     auto x = g.input<double>("x", {1, 5, 5, 2}), w = g.input<double>("w", {3, 3, 2, 4});

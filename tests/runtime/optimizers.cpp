@@ -457,4 +457,30 @@ TEST_CASE("expressions that cannot be minimized or updated are refused, and the 
   CHECK(p.value(x)(1) == Approx(std::exp(2.0)));
 }
 
+template <class O> void check_settings(bool fit, O const& optimizer) {
+  ct::dynamic::graph g;
+  auto const x = g.parameter<double>("x", {2});
+  auto const words = words_of<ct::graph_error>([&] { (void)g.minimize(ct::sum(x), optimizer, {x}); });
+  CHECK(fit == has(words, "nothing was thrown"));
+  if (!fit) CHECK((has(words, "optimizer: momentum, alpha, beta1 and beta2 must be at least 0") && has(words, "optimizers.cpp")));
+}
+
+TEST_CASE("Settings that an optimizer cannot use are refused where it is given parameters") {
+  check_settings(true, ct::sgd{.learning_rate = -1, .momentum = 0});
+  check_settings(false, ct::sgd{.learning_rate = NAN});
+  check_settings(false, ct::sgd{.momentum = 1});
+  check_settings(false, ct::sgd{.weight_decay = INFINITY});
+  check_settings(true, ct::adam{.beta1 = 0, .epsilon = 0});
+  check_settings(false, ct::adam{.beta1 = 2});
+  check_settings(false, ct::adamw{.beta2 = 1});
+  check_settings(false, ct::lamb{.epsilon = -1});
+  check_settings(false, ct::rmsprop{.alpha = -0.5});
+  check_settings(false, ct::rmsprop{.learning_rate = NAN});
+  ct::dynamic::graph g;
+  auto const x = g.parameter<double>("x", {2});
+  auto p = x;
+  CHECK(refused<ct::graph_error>("and all settings finite", [&] { ct::sgd{.learning_rate = NAN}.update(p, x); }));
+  static_assert(ct::adam{}.settings_fit() && !ct::adam{.beta1 = 1}.settings_fit());
+}
+
 } // namespace

@@ -20,7 +20,8 @@ COTANGENT_REFUSAL_TYPES(random_key_element, is, element_of_key, int64_element, "
 COTANGENT_REFUSAL(random_key, equal, rank_of_key, rank_of_a_number, "cotangent: the key of random numbers must be one number")
 COTANGENT_REFUSAL(random_number, is, below_zero, at_least_zero, "cotangent: random_fold_in: the number must be at least 0")
 COTANGENT_REFUSAL(random_probability, at_most, axes_of_probability, axes_of_result, "cotangent: random_bernoulli: the probability must broadcast to the shape of the result")
-COTANGENT_REFUSAL(dropout_rate, less_than, percent_dropped, all_of_it, "cotangent: dropout: the rate must be at least 0 and less than 1")
+COTANGENT_REFUSAL_OF(probability_range, allowed, "cotangent: random_bernoulli: the probability must be at least 0 and at most 1")
+COTANGENT_REFUSAL_OF(dropout_rate, allowed, "cotangent: dropout: the rate must be at least 0 and less than 1")
 // clang-format on
 } // namespace refusals
 
@@ -114,6 +115,10 @@ constexpr term random_exponential(term key, std::int32_t shape, element type) {
 /// True with probability p, which broadcasts to the shape.
 constexpr term random_bernoulli(term key, term p, std::int32_t shape) {
   builder& b = *key.b;
+  if (node const* const n = p.producer(); n != nullptr && n->op == info_of<op::constant>() && is_floating(p.type())) {
+    double const known = detail::scalar_of(p.type(), b.get().numbers[n->attribute]).real;
+    if (!(known >= 0 && known <= 1)) return b.refuse<refusals::probability_range>(0, 0, b.place), key;
+  }
   if (broadcast_shape(b, shape, p.shape_id()) != shape) {
     if (b.failed().why == nullptr) b.refuse<refusals::random_probability>(p.rank(), b.get().shapes[shape].rank, b.place);
     return key;
@@ -154,10 +159,7 @@ constexpr term random_split(term key, dimension count) {
 /// Adjoint: dropout of dy with the same key.
 constexpr term dropout(term x, double rate, term key) {
   builder& b = *x.b;
-  if (!(rate >= 0 && rate < 1))
-    return b.refuse<refusals::dropout_rate>(
-               rate >= 0 && rate < 1e9 ? static_cast<dimension>(rate * 100) : 100, 100, b.place),
-           x;
+  if (!(rate >= 0 && rate < 1)) return b.refuse<refusals::dropout_rate>(0, 0, b.place), x;
   term const u = random_uniform(key, x.shape_id(), x.type());
   if (b.failed().why != nullptr) return x;
   return select(u >= rate, x * (1 / (1 - rate)), constant_like(x, 0));

@@ -78,6 +78,8 @@ public:
   }
   /// Takes effect at the next step.
   void set_learning_rate(double learning_rate, std::source_location where = std::source_location::current()) {
+    if (!cotangent::detail::is_finite(learning_rate))
+      detail::refuse_settings(extend::builder(), {"set_learning_rate", 17, nullptr, 0, where});
     for (one& o : all_) o.step.bind(o.learning_rate, double{learning_rate}, where); // a copy
   }
 

@@ -17,6 +17,10 @@
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
+[[noreturn]] inline void refuse_settings(builder const& b, request const& r) {
+  throw graph_error(words_of(b, {why<refusals::optimizer_settings>(), {}, {}, none, {}}, r));
+}
+
 /// x, or x converted to this element.
 inline any_expr as_element_of(any_expr const& x, element type) {
   standing const& at = x.where_it_stands();
@@ -67,6 +71,8 @@ training_step graph::steps(Optimizer const& optimizer, expressions const& parame
     detail::raise<refusals::dynamic_gradient_count>(b, r,
                                                     extent::of(static_cast<std::int64_t>(gradients.size())),
                                                     extent::of(static_cast<std::int64_t>(parameters.size())));
+  if constexpr (requires { optimizer.settings_fit(); })
+    if (!optimizer.settings_fit()) detail::refuse_settings(b, r);
   std::vector<bool> seen(updatable.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     extend::symbol const p = symbol_of(parameters[k], r), both[]{p, symbol_of(gradients[k], r)};

@@ -26,6 +26,8 @@ namespace cotangent {
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(rows_needed, at_least, rank_needed, rank_of_operand, "cotangent: this layer needs an operand of at least one axis")
+COTANGENT_REFUSAL_OF(norm_epsilon, allowed, "cotangent: layer_norm, batch_norm, group_norm, rms_norm: epsilon must be at least 0")
+COTANGENT_REFUSAL_OF(huber_delta, allowed, "cotangent: huber: delta must be at least 0")
 COTANGENT_REFUSAL(groups_divide, divides, number_of_groups, extent_of_last_axis, "cotangent: group_norm: the number of groups must divide the extent of the last axis, which must be a number")
 COTANGENT_REFUSAL(attention_rank, equal, rank_needed, rank_of_operand, "cotangent: attention: queries, keys and values must be matrices")
 // clang-format on
@@ -33,11 +35,16 @@ COTANGENT_REFUSAL(attention_rank, equal, rank_needed, rank_of_operand, "cotangen
 
 namespace detail {
 
+/// 1 / sqrt(x + epsilon)
+constexpr term inverse_root(term x, double epsilon) {
+  if (!(epsilon >= 0)) return x.b->refuse<refusals::norm_epsilon>(0, 0, x.b->place), x;
+  return extend::apply<op::reciprocal>(extend::apply<op::sqrt>(x + epsilon));
+}
 /// (x - mean) / sqrt(variance + epsilon), with both over the axes of a mask.
 constexpr term standardized(auto x, std::uint32_t mask, double epsilon) {
   auto const apart = x - extend::mean(x, mask, true);
   auto const variance = extend::mean(apart * apart, mask, true);
-  return apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(variance + epsilon));
+  return apart * detail::inverse_root(variance, epsilon);
 }
 struct mse_fn {
   static constexpr char const* name = "mse";
@@ -52,6 +59,7 @@ struct huber_fn {
   using emits = operations<>;
   double delta = 1;
   constexpr term operator()(auto prediction, auto target) const {
+    if (!(delta >= 0)) return prediction.b->template refuse<refusals::huber_delta>(0, 0, prediction.b->place), prediction;
     term const apart = prediction - target, size = extend::apply<op::abs>(apart); // (a square has its second derivative at 0, too)
     return extend::select(size < delta, 0.5 * extend::apply<op::square>(apart), delta * (size - 0.5 * delta));
   }
@@ -115,7 +123,7 @@ struct rms_norm_fn {
   constexpr term operator()(auto x, auto scale) const {
     if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
     auto const square = extend::mean(x * x, 1u << (x.rank() - 1), true);
-    return x * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(square + epsilon)) * scale;
+    return x * detail::inverse_root(square, epsilon) * scale;
   }
 };
 template <std::int64_t Groups> struct group_norm_fn {

@@ -16,12 +16,13 @@
 // An optimizer of your own has the same members. `states`: the number of state tensors like the parameter,
 // initially zero; `slots()`: how many of them its settings need; `counts`: whether `update` takes the number
 // of the step, from 1; `learning_rate`; and `update(parameter, gradient, states..., [step,] learning_rate)`,
-// which assigns to the parameter and to the states.
+// which assigns to the parameter and to the states. `settings_fit()` may be missing: then all settings fit.
 
 namespace cotangent {
 
 namespace refusals {
 COTANGENT_REFUSAL_OF(parameter_of_half, allowed, "cotangent: update: a parameter of half precision must be updated as float, ct::convert<float>(p); graph::minimize and trainers do so")
+COTANGENT_REFUSAL_OF(optimizer_settings, allowed, "cotangent: optimizer: momentum, alpha, beta1 and beta2 must be at least 0 and less than 1, epsilon at least 0, and all settings finite")
 } // namespace refusals
 
 namespace detail {
@@ -40,6 +41,17 @@ template <class T, class Step> constexpr auto part_there(double beta, Step const
   __builtin_trap();
 #endif
 }
+
+[[noreturn]] inline void settings_out_of_range() {
+#if COTANGENT_EXCEPTIONS
+  throw graph_error(message(refusals::optimizer_settings::text));
+#else
+  __builtin_trap();
+#endif
+}
+constexpr bool is_finite(double x) noexcept { return x - x == 0; }
+/// True for weights of a mean over past steps: without the last one it would not be a mean.
+constexpr bool is_decay(double x) noexcept { return x >= 0 && x < 1; }
 
 /// True if a parameter can be updated; else a report.
 template <class X> constexpr bool is_updatable() {
@@ -88,10 +100,15 @@ struct sgd {
   static constexpr int states = 1;
   static constexpr bool counts = false;
   constexpr int slots() const noexcept { return momentum == 0 ? 0 : 1; }
+  constexpr bool settings_fit() const noexcept {
+    return detail::is_decay(momentum) && detail::is_finite(learning_rate) && detail::is_finite(dampening) &&
+           detail::is_finite(weight_decay);
+  }
 
   template <class X, class G, class Rate>
   constexpr void update(X& p, G const& gradient, X& velocity, Rate const& by) const {
     if constexpr (detail::is_updatable<X>()) {
+      if (!settings_fit()) detail::settings_out_of_range();
       X d = detail::decayed<X>(weight_decay, gradient, p);
       if (momentum != 0) {
         velocity = momentum * velocity + (1 - dampening) * d;
@@ -123,10 +140,15 @@ struct adam {
   static constexpr int states = 2;
   static constexpr bool counts = true;
   constexpr int slots() const noexcept { return 2; }
+  constexpr bool settings_fit() const noexcept {
+    return detail::is_decay(beta1) && detail::is_decay(beta2) && epsilon >= 0 &&
+           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+  }
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
     if constexpr (detail::is_updatable<X>()) {
+      if (!settings_fit()) detail::settings_out_of_range();
       X d = detail::decayed<X>(weight_decay, gradient, p);
       p = p - by * detail::adam_direction(beta1, beta2, epsilon, d, m, v, step);
     }
@@ -149,10 +171,15 @@ struct adamw {
   static constexpr int states = 2;
   static constexpr bool counts = true;
   constexpr int slots() const noexcept { return 2; }
+  constexpr bool settings_fit() const noexcept {
+    return detail::is_decay(beta1) && detail::is_decay(beta2) && epsilon >= 0 &&
+           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+  }
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
     if constexpr (detail::is_updatable<X>()) {
+      if (!settings_fit()) detail::settings_out_of_range();
       X const d = detail::decayed<X>(
           weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, detail::gradient_for<X>(gradient), m, v, step), p);
       p = p - by * d;
@@ -177,10 +204,15 @@ struct rmsprop {
   static constexpr int states = 2;
   static constexpr bool counts = false;
   constexpr int slots() const noexcept { return momentum == 0 ? 1 : 2; }
+  constexpr bool settings_fit() const noexcept {
+    return detail::is_decay(alpha) && detail::is_decay(momentum) && epsilon >= 0 &&
+           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+  }
 
   template <class X, class G, class Rate>
   constexpr void update(X& p, G const& gradient, X& v, X& velocity, Rate const& by) const {
     if constexpr (detail::is_updatable<X>()) {
+      if (!settings_fit()) detail::settings_out_of_range();
       X d = detail::decayed<X>(weight_decay, gradient, p);
       v = alpha * v + (1 - alpha) * square(d);
       d = d / (sqrt(v) + epsilon);
@@ -207,10 +239,15 @@ struct lamb {
   static constexpr int states = 2;
   static constexpr bool counts = true;
   constexpr int slots() const noexcept { return 2; }
+  constexpr bool settings_fit() const noexcept {
+    return detail::is_decay(beta1) && detail::is_decay(beta2) && epsilon >= 0 &&
+           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+  }
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
     if constexpr (detail::is_updatable<X>()) {
+      if (!settings_fit()) detail::settings_out_of_range();
       X const d = detail::decayed<X>(
           weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, detail::gradient_for<X>(gradient), m, v, step), p);
       auto const length = sqrt(sum(square(p))), of_step = sqrt(sum(square(d)));

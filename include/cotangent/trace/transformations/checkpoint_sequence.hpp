@@ -14,6 +14,10 @@
 
 namespace cotangent {
 
+namespace refusals {
+COTANGENT_REFUSAL_OF(sequence_blocks, allowed, "cotangent: checkpoint_sequence: segments and slots must be at least 0, which leaves the number to the library")
+} // namespace refusals
+
 /// Options that divide a sequence of layers into blocks.
 struct sequence_options {
   int segments = 0; // the number of blocks; 0: about the square root of the number of layers
@@ -49,6 +53,7 @@ class sequence_blocks {
 public:
   constexpr sequence_blocks(builder* b, int total, sequence_options const& o)
       : b_(b), total_(total), length_(0), chain_end_(total), slots_(o.slots < 0 ? 0 : o.slots) {
+    if (b != nullptr && (o.segments < 0 || o.slots < 0)) b->refuse<refusals::sequence_blocks>();
     if (o.recursive || slots_ > 0 || total == 0) return;
     int segments = o.segments;
     if (segments <= 0)

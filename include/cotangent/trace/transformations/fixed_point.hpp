@@ -33,6 +33,12 @@ struct solver {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
+/// Refuses options that no iteration fulfils.
+template <solver Options> constexpr void refuse_unfit() {
+  static_assert(Options.tolerance >= 0 && Options.max_iterations >= 0 && Options.scale >= 0,
+                "cotangent: solver: tolerance, max_iterations and scale must be at least 0");
+}
+
 template <class T, solver Options> inline constexpr T least_change = static_cast<T>(
     Options.tolerance > 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) ? Options.tolerance
                                                                                    : 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
@@ -40,6 +46,7 @@ template <class T, solver Options> inline constexpr T least_change = static_cast
 /// Repeats `next` from `start` until the value no longer changes, relative to `scale` plus its largest element. (The change less the
 /// allowed one is compared with 0, since a quotient of zeros is no number.)
 template <solver Options, class Next, class X, class Scale> constexpr X iterated(Next const& next, X const& start, Scale const& scale) {
+  detail::refuse_unfit<Options>();
   using T = typename X::value_type;
   auto const moves = [](auto, auto, auto excess) { return excess > T(0); };
   auto const step = [&](auto, auto x, auto) {
