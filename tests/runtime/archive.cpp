@@ -323,14 +323,17 @@ TEST_CASE("graphs that cannot be saved are refused and stay unchanged", "[archiv
   };
   CHECK(saving({{x, two}}) == "fine");
   CHECK(begins(saving({{x, three}}), "data must have the element type and the shape"));
-  CHECK(begins(saving({}, {{"", x}}), "names must be UTF-8"));
-  CHECK(begins(saving({}, {{"a", x}, {"a", x}}), "names must be UTF-8"));
-  CHECK(begins(saving({}, {{"\xc3", x}}), "names must be UTF-8"));
+  std::string const names = "names must be UTF-8 without zeros, not empty, other than __metadata__, and differ; ";
+  CHECK(begins(saving({}, {{"", x}}), names + "a result has an empty name"));
+  CHECK(begins(saving({}, {{"a", x}, {"a", x}}), names + "two results have the name \"a\""));
+  CHECK(begins(saving({}, {{std::string("a\0b", 3), x}}), names + "\"a\\u0000b\" has a zero"));
+  CHECK(begins(saving({}, {{"y\xc3", x}}), names + "\"y\xef\xbf\xbd\" is not UTF-8"));
   CHECK_THROWS_AS(ct::archive::bytes_of(g, {{stranger, two}}), ct::graph_error);
   CHECK_THROWS_WITH(ct::archive::bytes_of(g, {{x, two}, {x, two}}),
                     Catch::Contains("bound to one memory only; in save of x double [2], at ") &&
                         Catch::Contains("archive.cpp:"));
   CHECK_THROWS_AS(ct::archive::bytes_of(g, {}, {{"y", stranger}}), ct::graph_error);
+  CHECK_THROWS_WITH(ct::archive::bytes_of(g, {}, {{"x", x}, {"y", stranger}}), Catch::Contains("in save of the result \"y\""));
   CHECK(ct::for_loop(
             2,
             [&](auto, auto s) {
@@ -340,7 +343,7 @@ TEST_CASE("graphs that cannot be saved are refused and stay unchanged", "[archiv
             x)
             .attached());
   (void)g.input<double>("\xff\xff", {2});
-  CHECK(begins(saving({}), "names must be UTF-8"));
+  CHECK(begins(saving({}), names + "\"\xef\xbf\xbd\xef\xbf\xbd\" is not UTF-8"));
 }
 
 TEST_CASE("a graph of symbols is loaded with names, manual edges, loops and freed symbols", "[archive]") {

@@ -380,10 +380,10 @@ TEST_CASE("invalid names, and memory that does not fit, are not written", "[arch
   CHECK(begins(said([&] { t.add("w", std::vector<float>{}, {INT64_MAX, INT64_MAX, 0}); }),
                "a tensor must have at most 2^42"));
   t.add("\xff", 1.0);
-  CHECK(begins(said([&] { (void)t.composed(); }), "names must be UTF-8"));
+  CHECK(said([&] { (void)t.composed(); }).find("\"\xef\xbf\xbd\" is not UTF-8") != std::string::npos);
   ct::archive::tensors u;
   u.add("__metadata__", 1.0);
-  CHECK(begins(said([&] { (void)u.composed(); }), "names must be UTF-8"));
+  CHECK(said([&] { (void)u.composed(); }).find("a tensor has the name __metadata__") != std::string::npos);
 }
 
 TEST_CASE("a file replaces the old one atomically, or the old one stays", "[archive]") {

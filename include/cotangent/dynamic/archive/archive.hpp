@@ -140,9 +140,12 @@ struct archive_access {
     lowering wanted;
     std::set<std::string_view> names;
     for (auto const& one : results) {
-      if (one.name.empty() || one.name.find('\0') != std::string::npos || !names.insert(one.name).second)
-        archived::refuse<refusals::archive_name>(one.name);
-      wanted.outputs.push_back(graph_access::symbol_of(g, one.what, r));
+      if (one.name.empty()) archived::refuse<refusals::archive_name>("a result has an empty name");
+      std::string const name = archived::name_in_quotes(one.name);
+      if (one.name.find('\0') != std::string::npos) archived::refuse<refusals::archive_name>(name + " has a zero");
+      if (!names.insert(one.name).second) archived::refuse<refusals::archive_name>("two results have the name " + name);
+      std::string const asked = "save of the result " + name;
+      wanted.outputs.push_back(graph_access::symbol_of(g, one.what, {asked.c_str(), static_cast<int>(asked.size()), nullptr, 0, {}}));
       lists.results.emplace_back(one.name, wanted.outputs.back());
     }
     for (update const& u : updates)

@@ -116,8 +116,8 @@ public:
     std::size_t at = 0;
     std::string const* before = nullptr;
     for (piece const& p : pieces_) {
-      if (p.name == "__metadata__" || (before != nullptr && *before == p.name))
-        refuse<refusals::archive_name>(p.name);
+      if (p.name == "__metadata__") refuse<refusals::archive_name>("a tensor has the name __metadata__");
+      if (before != nullptr && *before == p.name) refuse<refusals::archive_name>("two tensors have the name " + name_in_quotes(p.name));
       if (!is_believable(p.shape)) refuse<refusals::archive_large>(p.name);
       json const entry{
           {"dtype", word_of(p.type)}, {"shape", p.shape}, {"data_offsets", {at, at + p.bytes.size()}}};

@@ -174,7 +174,8 @@ private:
     g_.tensors.push(t);
   }
   std::int32_t name_at(std::string const& name) {
-    if (name.find('\0') != std::string::npos || g_.names.size() > most) refuse<refusals::archive_name>();
+    if (name.find('\0') != std::string::npos) refuse<refusals::archive_name>(name_in_quotes(name) + " has a zero");
+    if (g_.names.size() > most) refuse<refusals::archive_name>("they are too long");
     return g_.add_name(name.data(), static_cast<int>(name.size()));
   }
   /// Checks that a view lies within its tensor; numbers in a file may be arbitrary.

@@ -88,11 +88,20 @@ inline json parsed(std::string_view text) {
   return std::move(made.whole);
 }
 
+/// A text in quotes, with replacement characters for bytes that are not UTF-8.
+inline std::string name_in_quotes(json const& text) { return text.dump(-1, ' ', false, json::error_handler_t::replace); }
 /// Serializes. Throws: `io_error` if a name is not UTF-8.
 inline std::string text_of(json const& j) {
   try {
     return j.dump();
-  } catch (json::exception const&) { refuse<refusals::archive_name>(); }
+  } catch (json::exception const&) {
+    if (j.is_string()) refuse<refusals::archive_name>(name_in_quotes(j) + " is not UTF-8");
+    for (auto const& [key, part] : j.items()) {
+      if (j.is_object()) (void)archived::text_of(json(key));
+      (void)archived::text_of(part);
+    }
+    throw;
+  }
 }
 
 /// Accessors for parts of JSON; `Refusal` is reported if a part has the wrong form.

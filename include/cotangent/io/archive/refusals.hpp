@@ -25,7 +25,7 @@ COTANGENT_REFUSAL_OF(archive_bool, allowed, "cotangent: archive: the bytes of a 
 COTANGENT_REFUSAL_OF(archive_large, allowed, "cotangent: archive: a tensor must have at most 2^42 elements and 8 axes, and no negative extent")
 COTANGENT_REFUSAL_OF(archive_unknown, allowed, "cotangent: archive: the name must exist in the file")
 COTANGENT_REFUSAL_OF(archive_element, allowed, "cotangent: archive: the requested element type must be that of the tensor; some types of files have no equivalent in the library")
-COTANGENT_REFUSAL_OF(archive_name, allowed, "cotangent: archive: names must be UTF-8 without zeros, and differ")
+COTANGENT_REFUSAL_OF(archive_name, allowed, "cotangent: archive: names must be UTF-8 without zeros, not empty, other than __metadata__, and differ")
 COTANGENT_REFUSAL_OF(archive_changed, allowed, "cotangent: archive: the file was damaged, or changed after it was written")
 COTANGENT_REFUSAL_OF(archive_no_graph, allowed, "cotangent: archive: the file holds tensors but no graph; read it with ct::archive::read")
 COTANGENT_REFUSAL_OF(archive_version, allowed, "cotangent: archive: the graph must be of a version that this library reads")

@@ -116,7 +116,7 @@ public:
     bool negative = false;
     for (std::int64_t const size : shape) negative = negative || size < 0;
     if (negative || shape.size() > max_rank || !is_believable(shape)) refuse<refusals::archive_large>(name);
-    if (name.find('\0') != std::string::npos) refuse<refusals::archive_name>(name.substr(0, name.find('\0')));
+    if (name.find('\0') != std::string::npos) refuse<refusals::archive_name>(name_in_quotes(name) + " has a zero");
     entry e{word_of(type), true, type, std::move(shape)};
     if (static_cast<std::int64_t>(count(e)) != given) refuse<refusals::archive_fit>(name);
     e.bytes = storage(e);
