@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: tensor: the values in the braces must be as many as the extent of their axis
-// EXPECT: values_in_braces<2>
+// EXPECT: cotangent: tensor: the values must be as many as the extent of their axis; an extent that is a number has no size to pass
+// EXPECT: values_given<2>
 // EXPECT: extent_of_axis<3>
 // ERRORS: 1
 #include <cotangent/core/tensor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: tensor: the values in the braces must be as many as the extent of their axis
-// EXPECT: values_in_braces<1>
+// EXPECT: cotangent: tensor: the values must be as many as the extent of their axis; an extent that is a number has no size to pass
+// EXPECT: values_given<1>
 // EXPECT: extent_of_axis<2>
 // ERRORS: 1
 // LINES: g++ 22, clang 24

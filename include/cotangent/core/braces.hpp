@@ -15,7 +15,7 @@
 namespace cotangent::refusals {
 
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL(brace_count, equal, values_in_braces, extent_of_axis, "cotangent: tensor: the values in the braces must be as many as the extent of their axis")
+COTANGENT_REFUSAL(brace_count, equal, values_given, extent_of_axis, "cotangent: tensor: the values must be as many as the extent of their axis; an extent that is a number has no size to pass")
 COTANGENT_REFUSAL(brace_depth, equal, depth_of_braces, rank_of_tensor, "cotangent: tensor: the braces must nest as deep as the rank; run-time sizes go in parentheses, and only names have them")
 COTANGENT_REFUSAL(number_of_sizes, equal, sizes_given, names_in_extents, "cotangent: tensor: there must be one size for each name in the extents")
 COTANGENT_REFUSAL_TYPES(brace_element, is, values_in_braces_of, elements_of, "cotangent: tensor: integers and bools cannot be made from floating values; convert them first")

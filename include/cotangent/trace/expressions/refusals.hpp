@@ -64,6 +64,7 @@ COTANGENT_REFUSAL(vmap_extents, equal, extent_of_axis_mapped, extent_of_next_map
 COTANGENT_REFUSAL(jacobian_rank, at_most, axes_of_jacobian, axes_of_result, "cotangent: jacobian: the axes of an output and of an argument must be at most 8 together")
 COTANGENT_REFUSAL_TYPES(custom_cotangents, equal, argument_of_function, cotangent_of_rule, "cotangent: custom_vjp: the rule must return one cotangent for each argument, of its elements and extents; several as a std::tuple")
 COTANGENT_REFUSAL_TYPES(custom_tangents, equal, result_of_function, tangent_of_rule, "cotangent: custom_jvp: the rule must return the tangent of the result, of its elements and extents")
+COTANGENT_REFUSAL_OF(solver_of_eager, allowed, "cotangent: eager: fixed_point and root must be in a traced function or a run-time graph; variables are iterated by loops of C++")
 COTANGENT_REFUSAL_OF(fixed_point_of_kind, allowed, "cotangent: fixed_point: the first value must be a float or double, or an expression of them")
 COTANGENT_REFUSAL_OF(root_of_kind, allowed, "cotangent: root: the first value must be a float or double, or an expression of them")
 COTANGENT_REFUSAL_TYPES(root_residual, equal, value_of_x, value_of_residual, "cotangent: root: the residual must be a value like the first value")

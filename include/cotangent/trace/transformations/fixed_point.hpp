@@ -92,7 +92,10 @@ template <class X, class Y> constexpr bool may_be_like(X const& x, Y const& y) {
 template <class Rules, class F, class X, class... Args>
 constexpr auto implicit_solution(F const& f, X const& start, Args const&... args) {
   using value = result_tree<result_among<X, X, Args...>>;
-  if constexpr (is_half_expr<value> && graph_expr<value>) {
+  if constexpr (!for_transformations<X, Args...>) {
+    refusals::solver_of_eager::report<X, Args...>();
+    return refused{};
+  } else if constexpr (is_half_expr<value> && graph_expr<value>) {
     value const from = value::front_end::attached(start, args...);
     return detail::implicit_solution<Rules>(f, detail::widened_tree(from), args...);
   } else if constexpr (!is_floating_expr<value>) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: eager: fixed_point and root must be in a traced function or a run-time graph
+// ERRORS: 1
+// LINES: g++ 30, clang 56
+#include <cotangent/cotangent.hpp>
+#include <cotangent/eager.hpp>
+
+namespace ct = cotangent;
+
+inline constexpr auto residual = [](auto z, auto a) { return z * z - a; };
+inline constexpr auto solved = [](auto a) { return ct::root(residual, a, a); };
+
+void solve(ct::dynamic::eager& e) {
+  auto x = e.parameter(2.0);
+#ifdef REFUSED
+  auto const y = solved(x);
+#else
+  auto const y = ct::compiled(solved)(x.item());
+#endif
+  static_cast<void>(y);
+}
