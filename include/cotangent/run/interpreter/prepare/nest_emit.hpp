@@ -128,8 +128,6 @@ private:
     std::int32_t const first = m_.list()[1 + 2 * stage], lanes = m_.list()[2 + 2 * stage], end = m_.list()[3 + 2 * stage];
     int const rows = m_.n.split;
     values_.emit_rows(first, lanes, s, totals_);
-    units_.collect(lanes, end, [this](std::int32_t i) { return values_.sum_of(i); });
-    settle_lanes(lanes, end);
     bool const has_rows = m_.has_rows();
     if (has_rows ? m_.code.whole_rows > 0 : m_.code.whole_lanes > 0) emit_lanes(lanes, end, true, s.whole);
     if (has_rows ? m_.code.whole_rows < m_.code.rows : m_.code.whole_lanes < m_.code.lanes)
@@ -159,7 +157,7 @@ private:
   }
 
   /// Decides which results stay in their final location, and which operands later steps of the tile read.
-  void settle_lanes(std::int32_t first, std::int32_t end) {
+  void settle_lanes(std::int32_t first, std::int32_t end, bool whole) {
     units_.places.clear();
     units_.places.resize(units_.units.size());
     units_.is_roomy.assign(units_.units.size(), false);
@@ -172,7 +170,7 @@ private:
     };
     for (std::int32_t i = first; i < end; ++i) {
       instance const& v = m_.at(i);
-      if ((v.what == action::reduce || v.what == action::accumulate) && !m_.is_in_segment(v)) {
+      if ((v.what == action::reduce || v.what == action::accumulate) && !m_.is_in_segment(v, whole)) {
         if (!v.fused) stays(units_.value_of(m_.operand_index(v, 0)));
         instance const& u = m_.operand(v, 0);
         for (int k = 0; v.fused && k < 2; ++k) stays(units_.value_of(m_.operand_index(u, k)));
@@ -228,6 +226,8 @@ private:
     nest_code const& c = m_.code;
     program_data& p = m_.program;
     bool const rows = m_.has_rows();
+    units_.collect(first, end, whole, [this](std::int32_t i) { return values_.sum_of(i); });
+    settle_lanes(first, end, whole);
     units_.free.clear();
     units_.top = kept_count_;
     units_.elements = rows ? (whole ? c.whole_rows : c.rows - c.whole_rows) * c.lanes : whole ? c.whole_lanes : c.lanes - c.whole_lanes;
@@ -242,8 +242,8 @@ private:
     array<nest_sum> sums;
     for (std::int32_t i = first; i < end; ++i)
       if (instance const& v = m_.at(i); v.what == action::reduce || v.what == action::accumulate) {
-        nest_sum s = values_.sum_of(i);
-        if (m_.is_in_segment(v)) {
+        nest_sum s = values_.sum_of(i, whole);
+        if (m_.is_in_segment(v, whole)) {
           if (s.is_in_segment) sums.push(s); // (a total needs nothing more)
           continue;
         }

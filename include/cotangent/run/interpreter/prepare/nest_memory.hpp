@@ -74,11 +74,14 @@ struct nest_memory {
     return last;
   }
   /// True if segments combine the values of a reduction with its partial results as they compute them, which the plan's order permits.
-  bool is_in_segment(instance const& v) const {
+  /// (The `whole` lanes of rows that tiles divide are whole blocks. Those at the end of such a row are left to kernels.)
+  bool is_in_segment(instance const& v, bool whole = true) const {
     if ((v.what != action::reduce && v.what != action::accumulate) || v.where == role::row || !is_floating(v.type)) return false;
     std::int64_t const block = kernels::block_bytes / bytes_of(v.type), t = v.type == element::float64 ? 1 : 0;
     if (kernels.blocks.run[t] == nullptr || kernels.blocks.find_sum(v.op, kernels::spot::a, kernels::spot::none) == 0) return false;
-    if (n.rows_in_lanes || n.width * bytes_of(v.type) != simd::bytes || code.lanes % block != 0 || code.tile_lanes % block != 0) return false;
+    std::int64_t const together = has_rows() ? code.lanes : code.whole_lanes;
+    if (together == 0 || together % block != 0 || code.tile_lanes % block != 0 || (!whole && together < code.lanes)) return false;
+    if (n.rows_in_lanes || n.width * bytes_of(v.type) != simd::bytes) return false;
     stage_form const& form = p.forms[n.first_form + v.stage];
     if (v.what == action::accumulate &&
         (v.fused || p.accesses[v.access].stride[n.rank - 1] != 0 || n.pairs_blocks || (has_rows() && (form.rows > 1 || form.whole_blocks))))
@@ -142,12 +145,14 @@ struct nest_memory {
     std::int64_t granule = 1;
     int computed = 0;
     bool interleaves = false, ordered = false, reduces = false; // `ordered`: totals of interleaved rows
+    std::int64_t block = 1; // elements, of the segments that sum
     cheap = true;
     largest = 1;
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i) {
       instance const& v = at(i);
       largest = larger(largest, bytes_of(v.type));
       reduces = reduces || v.what == action::reduce;
+      if (v.what >= action::reduce && is_floating(v.type)) block = larger(block, kernels::block_bytes / bytes_of(v.type));
       if (v.what == action::accumulate && v.where == role::lane) {
         stage_form const& form = p.forms[n.first_form + v.stage];
         interleaves = true;
@@ -174,7 +179,10 @@ struct nest_memory {
     bool const needed = ordered && (n.rows_in_lanes || c.lanes <= sum_order::short_rows * n.width);
     if (c.tile_rows == 0 && (((interleaves || reduces) && fits(unit)) || needed)) c.tile_rows = unit;
     if (c.tile_rows > c.rows) c.tile_rows = (c.rows + unit - 1) / unit * unit;
-    if (c.tile_rows > 1 && c.rows > 1) {
+    // Tiles of one row: its sums are added in segments, but for the rest of the last block, and its values are one register.
+    bool const divides = c.lanes >= 3 * block && c.lanes % block != 0 && tile % block == 0,
+               in_parts = divides && reduces && !ordered;
+    if (c.tile_rows > 1 && c.rows > 1 && !in_parts) {
       c.tile_lanes = c.lanes;
       c.whole_lanes = c.lanes;
       c.whole_rows = cheap ? c.rows : c.rows / unit * unit;
@@ -182,7 +190,8 @@ struct nest_memory {
       c.tile_rows = 1;
       c.tile_lanes = tile;
       c.whole_rows = c.rows;
-      c.whole_lanes = cheap ? c.lanes : c.lanes / granule * granule;
+      c.whole_lanes = divides ? c.lanes / block * block : c.lanes;
+      if (!cheap) c.whole_lanes = c.whole_lanes / granule * granule;
     }
     code = c;
     slot_bytes = // (values of rows are spread in whole packs)

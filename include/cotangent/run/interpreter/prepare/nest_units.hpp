@@ -87,7 +87,7 @@ public:
   }
 
   /// Collects the units of a stage: the computed lanes that something reads, and reductions in segments.
-  template <class Sum> void collect(std::int32_t first, std::int32_t end, Sum sum_of) {
+  template <class Sum> void collect(std::int32_t first, std::int32_t end, bool whole, Sum sum_of) {
     outers.clear();
     units.clear();
     first_source.clear();
@@ -102,7 +102,7 @@ public:
     find_needed(first, end);
     in_segments_.clear();
     for (std::int32_t i = first; i < end; ++i)
-      if (m.is_in_segment(m.at(i))) in_segments_.push(i);
+      if (m.is_in_segment(m.at(i), whole)) in_segments_.push(i);
     for (std::int32_t i = first; i < end; ++i) {
       instance const& v = m.at(i);
       if (v.what != action::compute || !needed_[i - first] || m.is_copy(v)) continue;

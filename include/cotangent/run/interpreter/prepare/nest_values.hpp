@@ -65,7 +65,7 @@ public:
   }
 
   /// A reduction without its operands.
-  nest_sum sum_of(std::int32_t i) const {
+  nest_sum sum_of(std::int32_t i, bool whole = true) const {
     instance const& v = m_.at(i);
     nest const& n = m_.n;
     stage_form const& form = m_.p.forms[n.first_form + v.stage];
@@ -77,7 +77,7 @@ public:
     s.state = state(i);
     if (v.what == action::reduce) {
       bool const masks = m_.list()[3 + 2 * v.stage] - m_.list()[2 + 2 * v.stage] > sum_order::long_body;
-      s.is_in_segment = m_.is_in_segment(v);
+      s.is_in_segment = m_.is_in_segment(v, whole);
       s.rows = v.fused && !s.is_in_segment ? m_.kernels.row_products[t] : k.sums[e].rows;
       s.width = n.rows_in_lanes ? 1 : n.width;
       s.chains = masks ? 1 : form.chains;
