@@ -254,7 +254,7 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
                 [&] { (void)ct::custom_jvp(twice, [](auto, auto d) { return ct::sum(d); })(x); }));
   for (ct::sequence_options const o : {ct::sequence_options{.segments = -2}, ct::sequence_options{.slots = -2}})
     CHECK(refused("checkpoint_sequence: segments and slots must be at least 0",
-                  [&] { (void)ct::checkpoint_sequence([](auto h, auto l) { return h * l; }, o)(x, std::vector{x, x}); }));
+                  [&] { (void)ct::checkpoint_sequence([](auto state, auto layer) { return state * layer; }, o)(x, std::vector{x, x}); }));
   CHECK(refused("root: the first value must be a number or a vector",
                 [&] { (void)ct::root([](auto z, auto c) { return z - c; }, m, m); }));
   auto const less_axes = [](auto z, auto c) { return ct::sum(z - c); };
