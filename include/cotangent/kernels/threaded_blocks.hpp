@@ -51,8 +51,8 @@ struct unchanged {
 /// Two moves in one step. set_aside: To = a, a = X. replaced: memory = X, X = a.
 struct set_aside {};
 struct replaced {};
-/// Two steps without a result, which add the operand, or the products of two, to partial sums in memory (`to`). Register k of a block goes to
-/// sum k % y, a register each: the order of kernels::row_sums with y chains.
+/// Two steps without a result, which add the operand, or the products of two, to partial sums in memory (`to`). Register k of a
+/// block goes to sum k % y, a register each: the order of kernels::row_sums with y chains.
 template <class Op> struct reduces {};
 struct adds_products {};
 /// Two forms in one step; each takes at most one entry. A jump is predicted from the jumps before it, and

@@ -73,8 +73,8 @@ struct nest_memory {
       if (std::int32_t const i = operand_index(from, k); is_unit(i, v.stage) && i > last) last = i;
     return last;
   }
-  /// True if segments combine the values of a reduction with its partial results as they compute them, which the plan's order permits.
-  /// (The `whole` lanes of rows that tiles divide are whole blocks. Those at the end of such a row are left to kernels.)
+  /// True if segments combine the values of a reduction with its partial results as they compute them, which the plan's order
+  /// permits. (The `whole` lanes of rows that tiles divide are whole blocks. Those at the end of such a row are left to kernels.)
   bool is_in_segment(instance const& v, bool whole = true) const {
     if ((v.what != action::reduce && v.what != action::accumulate) || v.where == role::row || !is_floating(v.type)) return false;
     std::int64_t const block = kernels::block_bytes / bytes_of(v.type), t = v.type == element::float64 ? 1 : 0;
