@@ -52,6 +52,11 @@ template <class T, class Step> constexpr auto part_there(double beta, Step const
 constexpr bool is_finite(double x) noexcept { return x - x == 0; }
 /// True for weights of a mean over past steps: without the last one it would not be a mean.
 constexpr bool is_decay(double x) noexcept { return x >= 0 && x < 1; }
+/// The settings of an optimizer with means of the gradient and of its square.
+template <class Optimizer> constexpr bool moments_fit(Optimizer const& o) noexcept {
+  return detail::is_decay(o.beta1) && detail::is_decay(o.beta2) && o.epsilon >= 0 && detail::is_finite(o.learning_rate) &&
+         detail::is_finite(o.weight_decay);
+}
 
 /// True if a parameter can be updated; else a report.
 template <class X> constexpr bool is_updatable() {
@@ -141,8 +146,7 @@ struct adam {
   static constexpr bool counts = true;
   constexpr int slots() const noexcept { return 2; }
   constexpr bool settings_fit() const noexcept {
-    return detail::is_decay(beta1) && detail::is_decay(beta2) && epsilon >= 0 &&
-           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+    return detail::moments_fit(*this);
   }
 
   template <class X, class G, class Step, class Rate>
@@ -172,8 +176,7 @@ struct adamw {
   static constexpr bool counts = true;
   constexpr int slots() const noexcept { return 2; }
   constexpr bool settings_fit() const noexcept {
-    return detail::is_decay(beta1) && detail::is_decay(beta2) && epsilon >= 0 &&
-           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+    return detail::moments_fit(*this);
   }
 
   template <class X, class G, class Step, class Rate>
@@ -240,8 +243,7 @@ struct lamb {
   static constexpr bool counts = true;
   constexpr int slots() const noexcept { return 2; }
   constexpr bool settings_fit() const noexcept {
-    return detail::is_decay(beta1) && detail::is_decay(beta2) && epsilon >= 0 &&
-           detail::is_finite(learning_rate) && detail::is_finite(weight_decay);
+    return detail::moments_fit(*this);
   }
 
   template <class X, class G, class Step, class Rate>
