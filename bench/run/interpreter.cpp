@@ -128,6 +128,7 @@ template <class T, class F> void measure_rows(bench::suite& suite, char const* n
   measure_rows<64, 16, T>(suite, name, f);
   measure_rows<64, 128, T>(suite, name, f);
   measure_rows<128, 512, T>(suite, name, f);
+  measure_rows<100, 1000, T>(suite, name, f);
 }
 
 /// A loop of a run-time graph whose body has 64 operations on one number, with its gradient, against the reverse sweep by
