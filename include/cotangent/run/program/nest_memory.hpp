@@ -11,9 +11,6 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// The source of an operand.
-enum class operand_source : unsigned char { constant, once, row, lane };
-
 /// The number of rows in the current block: a constant if all blocks are full.
 template <bool Whole, int Rows> struct block_rows { static constexpr std::int64_t active = Rows; };
 template <int Rows> struct block_rows<false, Rows> { std::int64_t active = 1; };
@@ -25,7 +22,6 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   using shape::at, shape::B, shape::first, shape::N, shape::P, shape::turned, shape::W;
   using wide = typename shape::wide;
 
-  static constexpr int lane_axis = N.rank > N.split ? N.rank - 1 : 0;
   template <element E> using lane_value = value_t<W, wide, E>;
   template <element E> using row_value = value_t<B, wide, E>;
 
@@ -44,7 +40,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   alignas(64) char tiles[shape::tiles > 0 ? shape::tiles * shape::columns * W * 8 : 1];
 
   COTANGENT_INLINE explicit nest_memory(Context const& context) noexcept : x(context) {
-    if constexpr (N.rank > N.split) lanes = x.value(N.size[lane_axis]);
+    if constexpr (N.rank > N.split) lanes = x.value(N.size[shape::lane_axis]);
     for (int k = 0; k < N.split; ++k) rows *= x.value(N.size[k]);
   }
 
@@ -72,56 +68,36 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic pop
 #endif
-  template <int I> static consteval extend::dimension lane_stride() {
-    return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
-  }
   /// A row buffer by its own index, a function argument: all accesses of one type share one function.
   template <class T> COTANGENT_INLINE T* row_buffer(std::int32_t own, std::int64_t c) const noexcept {
     return base<T>(own) +
            (turned ? c * W : (B > 1 ? sub * (lanes + simd::bytes) : 0) + c);
   }
 
-  static constexpr std::int32_t own_buffer(std::int32_t slot) { return shape::C.own_of_slot.data[slot]; }
-
   // ---- operands
-
-  using source = operand_source;
-  static constexpr source source_of(detail::instance_facts const& u) {
-    return u.what == detail::action::constant ? source::constant
-           : shape::is_row(u)         ? source::row
-           : u.where == detail::role::once    ? source::once
-                                      : source::lane;
-  }
-  static constexpr detail::instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
-  template <int I, std::size_t O> static constexpr detail::instance_facts operand_facts = operand(I, static_cast<int>(O));
 
   // One function for each kind of source and element type, not for each operand: a program has thousands of
   // operands.
-  template <source S, element E, class Registers>
+  template <operand_source S, element E, class Registers>
   COTANGENT_INLINE auto in_lanes(Registers& r, int place, std::int64_t bits) const noexcept {
     using V = lane_value<E>;
-    if constexpr (S == source::constant) return constant_value<E, V>(bits);
-    else if constexpr (S == source::once) return spread<E, V>(once.template at<E>(place));
-    else if constexpr (S == source::lane) return V(r.template at<E>(place));
+    if constexpr (S == operand_source::constant) return constant_value<E, V>(bits);
+    else if constexpr (S == operand_source::once) return spread<E, V>(once.template at<E>(place));
+    else if constexpr (S == operand_source::lane) return V(r.template at<E>(place));
     else if constexpr (turned) return V(row_values.template at<E>(place));
     else if constexpr (B == 1) return spread<E, V>(row_values.template at<E>(place));
     else return spread<E, V>(static_cast<cotangent::detail::arithmetic_t<E>>(row_values.template at<E>(place)[sub]));
   }
-  template <source S, element E> COTANGENT_INLINE auto in_rows(int place, std::int64_t bits) const noexcept {
+  template <operand_source S, element E> COTANGENT_INLINE auto in_rows(int place, std::int64_t bits) const noexcept {
     using V = row_value<E>;
-    if constexpr (S == source::constant) return constant_value<E, V>(bits);
-    else if constexpr (S == source::once) return spread<E, V>(once.template at<E>(place));
+    if constexpr (S == operand_source::constant) return constant_value<E, V>(bits);
+    else if constexpr (S == operand_source::once) return spread<E, V>(once.template at<E>(place));
     else return V(row_values.template at<E>(place));
   }
-  template <source S, element E> COTANGENT_INLINE auto in_once(int place, std::int64_t bits) const noexcept {
-    if constexpr (S == source::constant) return constant_value<E, cotangent::detail::arithmetic_t<E>>(bits);
+  template <operand_source S, element E> COTANGENT_INLINE auto in_once(int place, std::int64_t bits) const noexcept {
+    if constexpr (S == operand_source::constant) return constant_value<E, cotangent::detail::arithmetic_t<E>>(bits);
     else return cotangent::detail::arithmetic_t<E>(once.template at<E>(place));
   }
-
-  /// The index of an accumulator among those of its type: over all rows, or within one stage.
-  template <int I> static constexpr int total_index = shape::ordinal(I, detail::action::accumulate, first);
-  template <int I, int S>
-  static constexpr int sum_index = shape::ordinal(I, detail::action::reduce, shape::begin(shape::lane_list(S)));
 
   // ---- transposed rows
 
@@ -135,9 +111,9 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
       if constexpr (at(I).what == detail::action::load && shape::tile_owner(I) == I) {
         using T = element_t<at(I).type>;
         T const* const p = pointer<I, T const>(0);
-        std::int64_t const step = x.value(shape::template row_stride<I>()), across_step = x.value(lane_stride<I>());
+        std::int64_t const step = x.value(shape::template row_stride<I>()), across_step = x.value(shape::template lane_stride<I>());
         T* const to = reinterpret_cast<T*>(tiles + tile_at<I>);
-        if constexpr (turns_in_registers<T> && lane_stride<I>() == 1) {
+        if constexpr (turns_in_registers<T> && shape::template lane_stride<I>() == 1) {
           using V = math::vector<T, W>;
           for (int c = 0; c < shape::columns; c += W) {
             V rows_[W];
@@ -158,9 +134,9 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
       if constexpr (at(I).what != detail::action::load) {
         using T = element_t<at(I).type>;
         T* const p = pointer<I, T>(0);
-        std::int64_t const step = x.value(shape::template row_stride<I>()), across_step = x.value(lane_stride<I>());
+        std::int64_t const step = x.value(shape::template row_stride<I>()), across_step = x.value(shape::template lane_stride<I>());
         T const* const from = reinterpret_cast<T const*>(tiles + tile_at<I>);
-        if constexpr (turns_in_registers<T> && lane_stride<I>() == 1) {
+        if constexpr (turns_in_registers<T> && shape::template lane_stride<I>() == 1) {
           using V = math::vector<T, W>;
           for (int c = 0; c < shape::columns; c += W) {
             V rows_[W];

@@ -32,13 +32,12 @@ template <class Op, element To, element... From, class V, std::size_t... K, clas
   static_cast<void>(std::initializer_list<int>{(one(K), 0)...});
 }
 
-template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stage, K, Context> {
+/// Steps over lanes by kind, on the state `m` of a nest.
+template <class Stage, int K, class Context> struct nest_plain : nest_shape<Stage, K> {
   using memory = nest_memory<Stage, K, Context>;
   using shape = nest_shape<Stage, K>;
-  using shape::at, shape::first, shape::N, shape::P, shape::turned;
-  using memory::operand, memory::row, memory::source_of, memory::sub, memory::x;
+  using shape::at, shape::first, shape::N, shape::operand, shape::P, shape::source_of, shape::turned;
   using steps = nest_steps<Stage, K, Context>;
-  using steps::steps;
 
   static constexpr bool is_plain(detail::instance const& v) {
     if (v.where != detail::role::lane || (v.slot != extend::none && P.row_slots.data[v.slot].exact)) return false;
@@ -49,7 +48,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   /// True for contiguous vectors of a row whose address depends on the row's index only.
   static constexpr bool is_plain_load(detail::instance_facts const& v) {
     return !turned && N.split <= 1 && N.rank > N.split && v.slot == extend::none && !cotangent::detail::clips(v) &&
-           shape::stride(v, memory::lane_axis) == 1;
+           shape::stride(v, shape::lane_axis) == 1;
   }
   static constexpr std::int64_t place_of(detail::instance_facts const& u) {
     return u.what == detail::action::constant ? u.bits : u.place;
@@ -86,13 +85,13 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
           continue;
         }
         if (v.what == detail::action::recall) {
-          s.kept = memory::own_buffer(v.detail);
+          s.kept = shape::own_buffer(v.detail);
           continue;
         }
         s.kind.op = v.op;
         s.kind.operand_count = v.operand_count;
         s.kind.keeps = v.slot != extend::none;
-        if (s.kind.keeps) s.kept = memory::own_buffer(v.slot);
+        if (s.kind.keeps) s.kept = shape::own_buffer(v.slot);
         detail::instance const& a = operand(first + k, 0);
         s.kind.type0 = a.type;
         s.kind.from0 = source_of(a);
@@ -126,31 +125,31 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   static constexpr float dear = cotangent::detail::sum_order::dear;
 
   template <step_kind Q, int S, bool Full, bool Long, class Registers, class Sums, class Columns, class Before>
-  COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
+  COTANGENT_INLINE static void lane_step(memory& m, Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
                                   std::int64_t count, int place, std::int64_t p0, std::int64_t p1, std::int64_t p2,
                                   std::int32_t kept) noexcept {
-    if constexpr (Q.instance != extend::none) this->template step_lane<Q.instance, S, Full>(r, sums, into, before, c, count);
+    if constexpr (Q.instance != extend::none) steps::template step_lane<Q.instance, S, Full>(m, r, sums, into, before, c, count);
     else {
       using V = typename steps::template lane_value<Q.type>;
       using T = element_t<Q.type>;
       V& y = r.template at<Q.type>(place);
       if constexpr (Q.what == detail::action::load) {
-        T const* const p = this->template base<T const>(static_cast<std::int32_t>(p0)) + x.value(p1) + (row + sub) * x.value(p2) + c;
+        T const* const p = m.template base<T const>(static_cast<std::int32_t>(p0)) + m.x.value(p1) + (m.row + m.sub) * m.x.value(p2) + c;
         if constexpr (Full) y = load_value<V>(p);
         else y = load_value<V>(p, count);
-      } else if constexpr (Q.what == detail::action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
+      } else if constexpr (Q.what == detail::action::recall) y = load_value<V>(m.template row_buffer<T const>(kept, c));
       else if constexpr (Long && is_far(Q)) {
-        far_step<Q>(&r, c, 1, place, p0, p1, kept, std::index_sequence<0>{});
+        far_step<Q>(m, &r, c, 1, place, p0, p1, kept, std::index_sequence<0>{});
         return;
       } else if constexpr (Q.operand_count == 1)
-        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(r, p0));
+        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(m, r, p0));
       else if constexpr (Q.operand_count == 2)
-        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0, Q.type1>(value<Q.from0, Q.type0>(r, p0),
-                                                                     value<Q.from1, Q.type1>(r, p1));
+        y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0, Q.type1>(value<Q.from0, Q.type0>(m, r, p0),
+                                                                     value<Q.from1, Q.type1>(m, r, p1));
       else
         y = apply_to<detail::described_by<Q.op>, Q.type, V, Q.type0, Q.type1, Q.type2>(
-            value<Q.from0, Q.type0>(r, p0), value<Q.from1, Q.type1>(r, p1), value<Q.from2, Q.type2>(r, p2));
-      if constexpr (Q.keeps) store_value(this->template row_buffer<T>(kept, c), y);
+            value<Q.from0, Q.type0>(m, r, p0), value<Q.from1, Q.type1>(m, r, p1), value<Q.from2, Q.type2>(m, r, p2));
+      if constexpr (Q.keeps) store_value(m.template row_buffer<T>(kept, c), y);
     }
   }
   static constexpr bool is_far(step_kind const& q) { return q.op != nullptr && q.operand_count <= 2 && q.op->cost >= dear; }
@@ -161,24 +160,24 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   }
   /// A step of several vectors, from position `c` on: one call for all. Only those `present` are kept.
   template <step_kind Q, class Registers, std::size_t... V>
-  COTANGENT_INLINE void far_step(Registers* r, std::int64_t c, int present, int place, std::int64_t p0, std::int64_t p1, std::int32_t kept,
+  COTANGENT_INLINE static void far_step(memory& m, Registers* r, std::int64_t c, int present, int place, std::int64_t p0, std::int64_t p1, std::int32_t kept,
                                  std::index_sequence<V...> all) noexcept {
     using Y = typename steps::template lane_value<Q.type>;
     using op = detail::described_by<Q.op>;
     Y y[sizeof...(V)];
-    decltype(value<Q.from0, Q.type0>(*r, p0)) const x0[]{value<Q.from0, Q.type0>(r[V], p0)...};
+    decltype(value<Q.from0, Q.type0>(m, *r, p0)) const x0[]{value<Q.from0, Q.type0>(m, r[V], p0)...};
     if constexpr (Q.operand_count == 1) run::apply_far<op, Q.type, Q.type0>(y, all, x0);
     else {
-      decltype(value<Q.from1, Q.type1>(*r, p1)) const x1[]{value<Q.from1, Q.type1>(r[V], p1)...};
+      decltype(value<Q.from1, Q.type1>(m, *r, p1)) const x1[]{value<Q.from1, Q.type1>(m, r[V], p1)...};
       run::apply_far<op, Q.type, Q.type0, Q.type1>(y, all, x0, x1);
     }
     static_cast<void>(std::initializer_list<int>{(r[V].template at<Q.type>(place) = y[V], 0)...});
     if constexpr (Q.keeps) // (vectors of a row lie side by side)
-      for (int v = 0; v < present; ++v) store_value(this->template row_buffer<element_t<Q.type>>(kept, c + v * shape::W), y[v]);
+      for (int v = 0; v < present; ++v) store_value(m.template row_buffer<element_t<Q.type>>(kept, c + v * shape::W), y[v]);
   }
   template <operand_source S, element E, class Registers>
-  COTANGENT_INLINE auto value(Registers& r, std::int64_t place) const noexcept {
-    return this->template in_lanes<S, E>(r, static_cast<int>(place), place);
+  COTANGENT_INLINE static auto value(memory const& m, Registers& r, std::int64_t place) noexcept {
+    return m.template in_lanes<S, E>(r, static_cast<int>(place), place);
   }
 };
 

@@ -11,6 +11,9 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
+/// The source of an operand.
+enum class operand_source : unsigned char { constant, once, row, lane };
+
 /// Compile-time constants of one nest: lanes, lists, the numbers of registers of each kind.
 template <class Stage, int K> struct nest_shape {
   static constexpr auto const& P = detail::planned<Stage, simd::bytes>::value;
@@ -30,6 +33,7 @@ template <class Stage, int K> struct nest_shape {
   /// True if every block of rows is known to be full.
   static constexpr bool whole_blocks = B == 1 || (N.split == 1 && N.size[0] >= 0 && N.size[0] % B == 0);
   static constexpr bool single_pass = N.single_pass;
+  static constexpr int lane_axis = N.rank > N.split ? N.rank - 1 : 0;
 
   static constexpr int long_body = cotangent::detail::sum_order::long_body;
   static constexpr bool has_long_body = [] {
@@ -107,11 +111,25 @@ template <class Stage, int K> struct nest_shape {
     return c;
   }();
 
+  static constexpr operand_source source_of(detail::instance_facts const& u) {
+    return u.what == detail::action::constant  ? operand_source::constant
+           : is_row(u)                         ? operand_source::row
+           : u.where == detail::role::once     ? operand_source::once
+                                               : operand_source::lane;
+  }
+  static constexpr detail::instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
+  static constexpr std::int32_t own_buffer(std::int32_t slot) { return C.own_of_slot.data[slot]; }
+
   // Constants, where code reads them: without optimization, code that calls `at` would bring the plan.
   template <int I> static constexpr int value_place = at(I).place;
+  template <int I, std::size_t O> static constexpr detail::instance_facts operand_facts = operand(I, static_cast<int>(O));
+  /// The index of an accumulator among those of its type: over all rows, or within one stage.
+  template <int I> static constexpr int total_index = ordinal(I, detail::action::accumulate, first);
+  template <int I, int S> static constexpr int sum_index = ordinal(I, detail::action::reduce, begin(lane_list(S)));
   template <int I> static constexpr std::int32_t own_buffer_of = C.own.data[at(I).access];
   static constexpr extend::dimension stride(detail::instance_facts const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
   template <int I> static consteval extend::dimension row_stride() { return stride(at(I), 0); }
+  template <int I> static consteval extend::dimension lane_stride() { return N.rank > N.split ? stride(at(I), lane_axis) : 0; }
   /// True if it accumulates to one element, not along the lanes.
   static constexpr bool is_total(detail::instance_facts const& v) {
     return v.where == detail::role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
