@@ -5,35 +5,17 @@
 #include <cotangent/dynamic/expressions/functions.hpp>
 #include <cotangent/dynamic/expressions/options.hpp>
 #include <cotangent/dynamic/symbolic/realize.hpp>
+#include <cotangent/dynamic/symbolic/scope.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <source_location>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// Creates symbols: tensors, aliases, operations; and queries them.
+// Creates symbols: tensors, aliases, operations; converts tensors to expressions and back.
 
-namespace cotangent::dynamic::inline COTANGENT_ABI {
-namespace detail {
-
-/// The symbol of a window on `of`. Throws if it does not fit; the caller rolls back additions.
-inline symbol window_on(graph_state& s, symbol of, window const& w, request r) {
-  builder& b = s.b;
-  b.place = r.where;
-  r.operands = &of;
-  r.operand_count = 1;
-  auto const check = [&] {
-    if (failure const f = b.failed(); f.why != nullptr) raise(b, f, r);
-  };
-  symbol const v = view_symbol(b, of, w);
-  check();
-  return v;
-}
+namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Keeps a hook registered until destruction; hooks that are set later must end earlier.
 template <class List> class hook_guard {
@@ -54,219 +36,169 @@ public:
       std::erase_if((*hooks).*list_, [&](auto const& h) { return h.first == number_; });
   }
 };
+template <class List, class Hook>
+hook_guard<List> hooked(graph_state& s, List symbolic_hooks::* list, Hook&& hook) {
+  tell_made(s); // the others
+  symbolic_hooks& all = *s.symbolic.hooks;
+  (all.*list).emplace_back(++all.next, std::forward<Hook>(hook));
+  return hook_guard<List>(s.symbolic.hooks, list, all.next);
+}
+/// The handle of a new symbol. Calls the hooks.
+inline symbolic_tensor made_tensor(graph_state& s, symbol t) {
+  symbolic_tensor const handle = handle_of(s, t);
+  tell_made(s);
+  return handle;
+}
+inline symbolic_exec made_exec(graph_state& s, std::int32_t e) {
+  symbolic_exec const handle = exec_handle(s, e);
+  tell_made(s);
+  return handle;
+}
 
-} // namespace detail
+inline std::int32_t checked_shape(graph_state& s, sizes const& shape, request const& r) {
+  std::int32_t const id = shape_for(s.b, shape);
+  if (failure const f = s.b.failed(); f.why != nullptr) raise(s.b, f, r);
+  return id;
+}
+inline symbolic_tensor add_tensor(graph_scope const& scope, request const& r, element e, sizes const& shape,
+                                  std::string_view name) {
+  graph_state& s = *scope.s;
+  symbolic_undo back(s);
+  s.b.place = r.where;
+  symbol const t = new_tensor(s, scope.region, e, checked_shape(s, shape, r), false, name);
+  back.keep();
+  return made_tensor(s, t);
+}
+inline symbolic_tensor add_tensor(graph_scope const& scope, request const&, element e, automatic_t, std::string_view name) {
+  graph_state& s = *scope.s;
+  symbolic_undo back(s);
+  symbol const t = new_tensor(s, scope.region, e, s.b.shape(extend::dimensions{}), true, name);
+  back.keep();
+  return made_tensor(s, t);
+}
 
-/// The symbols of a graph or a sub-graph.
-class symbolic_symbols {
-protected:
-  detail::graph_state* s_;
-  std::int32_t region_;
+/// The symbol of a window on `of`. Throws if it does not fit; the caller rolls back additions.
+inline symbol window_on(graph_state& s, symbol of, window const& w, request const& r) {
+  s.b.place = r.where;
+  symbol const v = view_symbol(s.b, of, w);
+  if (failure const f = s.b.failed(); f.why != nullptr) raise(s.b, f, about(r, of));
+  return v;
+}
+inline symbolic_tensor add_alias(graph_scope const& scope, request const& r, symbolic_tensor const& of, window const& w,
+                                 std::string_view name) {
+  graph_state& s = *scope.s;
+  symbolic_undo back(s);
+  symbol const from = scope.here(of, r);
+  if (is_unknown(s, from)) raise_graph<refusals::symbolic_shape_unknown>(s.b, about(r, from));
+  symbol const t = window_on(s, from, w, r);
+  name_symbol(s.b, t, name);
+  record(s, t).own = true;
+  scope.record().tensors.push_back(t);
+  s.symbolic.made_tensors.push_back(t);
+  back.keep();
+  tell_made(s);
+  return handle_of(s, t);
+}
 
-  symbolic_symbols(detail::graph_state& s, std::int32_t region) : s_(&s), region_(region) {
-    s.symbolic.used = true;
-    detail::keep_in_step(s);
+/// Checks that an operation of this graph may write these symbols, besides `own`.
+inline void check_outputs(graph_scope const& scope, std::vector<symbol> const& out, request const& r) {
+  graph_state const& s = *scope.s;
+  builder const& b = s.b;
+  std::vector<symbol> mine;
+  for (symbol const t : out) {
+    if (t == none) continue;
+    symbol const root = root_of(s, t);
+    graph_record const& g = scope.record();
+    bool fixed = t == g.count;
+    for (auto const& carried : g.carries) fixed = fixed || root == carried.second;
+    if (!look(s, root).own)
+      for (symbol const in : s.inputs) fixed = fixed || (in == root && t == root);
+    if (fixed) raise_graph<refusals::symbolic_output_place>(b, about(r, t));
+    if (b.tensor(t).producer != none || b.tensor(root).producer != none || look(s, t).writer != none ||
+        (t != root && repeats(window_of(b.get(), t))))
+      raise_graph<refusals::symbolic_assigned>(b, about(r, t));
+    auto const at = s.written.find(root);
+    auto const meets = [&](symbol other) {
+      symbol const pair[]{t, other};
+      if (overlap(b.get(), t, other)) raise_graph<refusals::symbolic_assigned>(b, about(r, pair));
+    };
+    if (at != s.written.end() && at->second.size() < compared_at_once)
+      for (symbol const other : at->second) meets(other);
+    if (mine.size() < compared_at_once)
+      for (symbol const other : mine) meets(other);
+    mine.push_back(t);
   }
-
-  detail::request changing(std::string_view name, std::source_location where) const {
-    detail::request const r = detail::request_of_words(name, where);
-    if (!s_->frames.empty()) detail::raise_graph<refusals::symbolic_in_body>(s_->b, r);
-    detail::keep_in_step(*s_);
-    if (detail::graph_at(*s_, region_).sealed) detail::raise_graph<refusals::symbolic_sealed>(s_->b, r);
-    return r;
-  }
-  detail::request asking(std::string_view name, std::source_location where) const {
-    detail::keep_in_step(*s_);
-    return detail::request_of_words(name, where);
-  }
-  /// The symbol in this sub-graph; none for an absent one.
-  extend::symbol here(symbolic_tensor const& t, detail::request const& r) const {
-    return detail::resolved(*s_, region_, detail::checked(*s_, t, r), r);
-  }
-  std::vector<extend::symbol> here(std::vector<symbolic_tensor> const& all, detail::request const& r) const {
-    for (symbolic_tensor const& t : all)
-      if (t.present()) (void)detail::checked(*s_, t, r);
-    std::vector<extend::symbol> ids;
-    for (symbolic_tensor const& t : all) ids.push_back(t.present() ? here(t, r) : extend::none);
-    return ids;
-  }
-  std::int32_t here(symbolic_exec const& e, detail::request const& r) const {
-    std::int32_t const id = detail::checked(*s_, e, r);
-    if (detail::exec_at(*s_, id).graph != region_)
-      detail::raise_graph<refusals::symbolic_sub_graph>(s_->b, r);
-    return id;
-  }
-  /// Checks that an operation of this graph may write these symbols, besides `own`.
-  void check_places(std::vector<extend::symbol> const& out, detail::request r) const {
-    extend::builder const& b = s_->b;
-    std::vector<extend::symbol> mine;
-    for (extend::symbol const t : out) {
-      if (t == extend::none) continue;
-      extend::symbol pair[]{t, t};
-      r.operands = pair;
-      r.operand_count = 1;
-      extend::symbol const root = detail::root_of(*s_, t);
-      detail::graph_record const& g = detail::graph_at(*s_, region_);
-      bool fixed = t == g.count;
-      for (auto const& carried : g.carries) fixed = fixed || root == carried.second;
-      if (!detail::look(*s_, root).own)
-        for (extend::symbol const in : s_->inputs) fixed = fixed || (in == root && t == root);
-      if (fixed) detail::raise_graph<refusals::symbolic_output_place>(b, r);
-      if (b.tensor(t).producer != extend::none || b.tensor(root).producer != extend::none ||
-          detail::look(*s_, t).writer != extend::none || (t != root && repeats(detail::window_of(b.get(), t))))
-        detail::raise_graph<refusals::symbolic_assigned>(b, r);
-      auto const at = s_->written.find(root);
-      auto const meets = [&](extend::symbol other) {
-        if (!detail::overlap(b.get(), t, other)) return;
-        pair[1] = other;
-        r.operand_count = 2;
-        detail::raise_graph<refusals::symbolic_assigned>(b, r);
-      };
-      if (at != s_->written.end() && at->second.size() < detail::compared_at_once)
-        for (extend::symbol const other : at->second) meets(other);
-      if (mine.size() < detail::compared_at_once)
-        for (extend::symbol const other : mine) meets(other);
-      mine.push_back(t);
+}
+/// Registers an operation as the writer of its outputs.
+inline void claim(graph_state& s, std::int32_t e) {
+  exec_record const& x = exec_at(s, e);
+  if (x.kind != exec_kind::operation || x.what.kind() == command::form::nothing) return;
+  for (symbol const t : x.out)
+    if (t != none) {
+      s.written[root_of(s, t)].push_back(t);
+      record(s, t).writer = e;
     }
+}
+inline void unclaim(graph_state& s, std::int32_t e) {
+  for (symbol const t : exec_at(s, e).out) {
+    if (t == none || exec_at(s, e).what.kind() == command::form::nothing) continue;
+    if (auto const at = s.written.find(root_of(s, t)); at != s.written.end()) std::erase(at->second, t);
+    record(s, t).writer = none;
   }
-  void claim(std::int32_t e) const {
-    detail::exec_record const& x = detail::exec_at(*s_, e);
-    if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::nothing) return;
-    for (extend::symbol const t : x.out)
-      if (t != extend::none) {
-        s_->written[detail::root_of(*s_, t)].push_back(t);
-        detail::record(*s_, t).writer = e;
-      }
-  }
-  void unclaim(std::int32_t e) const {
-    for (extend::symbol const t : detail::exec_at(*s_, e).out) {
-      if (t == extend::none || detail::exec_at(*s_, e).what.kind() == command::form::nothing) continue;
-      if (auto const at = s_->written.find(detail::root_of(*s_, t)); at != s_->written.end())
-        std::erase(at->second, t);
-      detail::record(*s_, t).writer = extend::none;
-    }
-  }
+}
 
-public:
-  /// A tensor symbol: element, shape, name; no memory. If no operation writes it, it is given at run time.
-  symbolic_tensor tensor(element e, sizes const& shape, std::string_view name = {},
-                         std::source_location where = std::source_location::current()) const {
-    detail::request const r = changing("tensor", where);
-    detail::symbolic_undo back(*s_);
-    s_->b.place = where;
-    std::int32_t const id = detail::shape_for(s_->b, shape);
-    if (detail::failure const f = s_->b.failed(); f.why != nullptr) detail::raise(s_->b, f, r);
-    return made(detail::new_tensor(*s_, region_, e, id, false, name), back);
+/// Frees an operation's index.
+inline void forget_exec(graph_state& s, std::int32_t id) {
+  exec_record& e = exec_at(s, id);
+  std::erase(graph_at(s, e.graph).execs, id);
+  std::erase(s.symbolic.made_execs, id);
+  std::uint32_t const generation = e.generation + 1;
+  e = {};
+  e.dead = true;
+  e.generation = generation;
+  s.symbolic.free_execs.push_back(id);
+}
+inline symbolic_exec add_exec(graph_scope const& scope, request const& r, command const& what,
+                              std::vector<symbolic_tensor> const& inputs, std::vector<symbolic_tensor> const& outputs,
+                              std::string_view name) {
+  graph_state& s = *scope.s;
+  symbolic_undo back(s);
+  exec_record e;
+  e.what = what;
+  e.in = scope.here(inputs, r);
+  e.out = scope.here(outputs, r);
+  e.name = name;
+  e.where = r.where;
+  e.graph = scope.region;
+  if (what.kind() != command::form::nothing) check_outputs(scope, e.out, r);
+  std::int32_t const id = new_exec(s, std::move(e));
+  try {
+    realize(s, id);
+  } catch (...) {
+    forget_exec(s, id);
+    throw;
   }
-  /// With a shape that is set later, or inferred.
-  symbolic_tensor tensor(element e, automatic_t, std::string_view name = {},
-                         std::source_location where = std::source_location::current()) const {
-    (void)changing("tensor", where);
-    detail::symbolic_undo back(*s_);
-    return made(detail::new_tensor(*s_, region_, e, s_->b.shape(extend::dimensions{}), true, name), back);
-  }
-  template <element_type T>
-  symbolic_tensor tensor(sizes const& shape, std::string_view name = {},
-                         std::source_location where = std::source_location::current()) const {
-    return tensor(element_of<T>, shape, name, where);
-  }
-  template <element_type T>
-  symbolic_tensor tensor(automatic_t a, std::string_view name = {},
-                         std::source_location where = std::source_location::current()) const {
-    return tensor(element_of<T>, a, name, where);
-  }
+  claim(s, id);
+  back.keep();
+  return made_exec(s, id);
+}
 
-  /// A window on a tensor or on an alias: aliases of aliases compose. It may be read and written.
-  symbolic_tensor alias(symbolic_tensor const& of, window const& w, std::string_view name = {},
-                        std::source_location where = std::source_location::current()) const {
-    detail::request r = changing("alias", where);
-    detail::symbolic_undo back(*s_);
-    extend::symbol const from = here(of, r);
-    r.operands = &from;
-    r.operand_count = 1;
-    if (detail::is_unknown(*s_, from)) detail::raise_graph<refusals::symbolic_shape_unknown>(s_->b, r);
-    extend::symbol const t = detail::window_on(*s_, from, w, r);
-    detail::name_symbol(s_->b, t, name);
-    detail::record(*s_, t).own = true;
-    detail::graph_at(*s_, region_).tensors.push_back(t);
-    s_->symbolic.made_tensors.push_back(t);
-    back.keep();
-    detail::tell_made(*s_);
-    return detail::handle_of(*s_, t);
-  }
+/// The expression of a tensor symbol of the graph itself.
+inline any_expr expression_at(graph_scope const& scope, request const& r, symbolic_tensor const& t) {
+  graph_state& s = *scope.s;
+  symbol const id = scope.local(t, r);
+  if (scope.region != 0) raise_graph<refusals::symbolic_not_root>(s.b, r);
+  if (is_unknown(s, id)) raise_graph<refusals::symbolic_shape_unknown>(s.b, about(r, id));
+  record(s, id).exposed = true;
+  return any_expr(standing(s, id), s.b.tensor(id).type);
+}
+inline symbolic_tensor symbol_of(graph_state& s, request const& r, any_expr const& e) {
+  if (e.where_it_stands().s == nullptr) raise_graph<refusals::dynamic_detached>(s.b, r);
+  if (!e.where_it_stands().is_in(s)) raise_graph<refusals::dynamic_other_graph>(s.b, r);
+  record(s, e.id()).exposed = true;
+  return handle_of(s, checked(s, handle_of(s, e.id()), r));
+}
 
-  /// An operation: it reads the inputs and writes the outputs, which exist already. Both may be absent if the
-  /// command allows it; symbols of enclosing graphs are resolved. It never merges with another one.
-  symbolic_exec exec(command const& what, std::vector<symbolic_tensor> const& inputs,
-                     std::vector<symbolic_tensor> const& outputs, std::string_view name = {},
-                     std::source_location where = std::source_location::current()) const {
-    detail::request const r = changing(what.name(), where);
-    detail::symbolic_undo back(*s_);
-    detail::exec_record e;
-    e.what = what;
-    e.in = here(inputs, r);
-    e.out = here(outputs, r);
-    e.name = name;
-    e.where = where;
-    e.graph = region_;
-    if (what.kind() != command::form::nothing) check_places(e.out, r);
-    std::int32_t const id = detail::new_exec(*s_, std::move(e));
-    try {
-      detail::realize(*s_, id);
-    } catch (...) {
-      forget(id);
-      throw;
-    }
-    claim(id);
-    back.keep();
-    symbolic_exec const made = detail::exec_handle(*s_, id);
-    detail::tell_made(*s_);
-    return made;
-  }
-
-private:
-  template <class List, class Hook> auto hooked(List detail::symbolic_hooks::* list, Hook&& hook) const {
-    detail::tell_made(*s_); // the others
-    detail::symbolic_hooks& all = *s_->symbolic.hooks;
-    (all.*list).emplace_back(++all.next, std::forward<Hook>(hook));
-    return detail::hook_guard<List>(s_->symbolic.hooks, list, all.next);
-  }
-
-public:
-  // ---- hooks for new symbols, in the graph or any sub-graph: of this API, of expressions, of gradients
-
-  [[nodiscard]] auto on_tensor(std::function<void(symbolic_tensor)> hook) const {
-    return hooked(&detail::symbolic_hooks::tensor, std::move(hook));
-  }
-  [[nodiscard]] auto on_alias(std::function<void(symbolic_tensor)> hook) const {
-    return hooked(&detail::symbolic_hooks::alias, std::move(hook));
-  }
-  [[nodiscard]] auto on_exec(std::function<void(symbolic_exec)> hook) const {
-    return hooked(&detail::symbolic_hooks::exec, std::move(hook));
-  }
-
-protected:
-  /// Frees an operation's index.
-  void forget(std::int32_t id) const {
-    detail::exec_record& e = detail::exec_at(*s_, id);
-    std::erase(detail::graph_at(*s_, e.graph).execs, id);
-    std::erase(s_->symbolic.made_execs, id);
-    std::uint32_t const generation = e.generation + 1;
-    e = {};
-    e.dead = true;
-    e.generation = generation;
-    s_->symbolic.free_execs.push_back(id);
-  }
-
-private:
-  symbolic_tensor made(extend::symbol t, detail::symbolic_undo& back) const {
-    back.keep();
-    symbolic_tensor const handle = detail::handle_of(*s_, t);
-    detail::tell_made(*s_);
-    return handle;
-  }
-};
-
-} // namespace cotangent::dynamic
+} // namespace cotangent::dynamic::detail
 
 #endif
