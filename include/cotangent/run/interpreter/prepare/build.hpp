@@ -3,7 +3,9 @@
 #define COTANGENT_RUN_INTERPRETER_PREPARE_BUILD_HPP
 
 #include <cotangent/ops/control.hpp>
+#include <cotangent/run/interpreter/execute/carries.hpp>
 #include <cotangent/run/interpreter/prepare/arrange.hpp>
+#include <cotangent/run/interpreter/prepare/graph_values.hpp>
 #include <cotangent/run/interpreter/prepare/units.hpp>
 
 #include <cstdint>
@@ -25,22 +27,34 @@ namespace interpret {
 inline namespace COTANGENT_ABI {
 
 /// (Templates, like all of the preparation, so that a program without an interpreter does not compile them.)
-template <class Kernels> class interpreter_build : public unit_maker {
+template <class Kernels> class interpreter_build {
 public:
+  graph_view g;
+  std::int64_t const* sizes;
+  std::int32_t region;
   Kernels const& kernels;
   failure failed;
+  plan_data plan;
+  array<std::int64_t> constants; // eight words each: one element, repeated over a line
   array<std::int32_t> input_roots;
   array<strided> outputs; // without a root: absent, or handed on
+  array<output_source> sources; // by output
 
   interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k,
                     graph_values& all_regions, std::int32_t r, interpreter_memory const* memory, int carried)
-      : unit_maker(v, sizes_of_extents, all_regions, r), kernels(k), memory_(memory) {
+      : g(v), sizes(sizes_of_extents), region(r), kernels(k), all_(all_regions), memory_(memory) {
     check();
     if (failed.why == nullptr) make_units(carried);
   }
 
+  std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes[-1 - d]; }
+  std::int64_t attribute(node const& n, int k) const noexcept { return g.attribute(n, k); }
+  symbol written_root(std::int32_t pieces) const noexcept { return all_.written.root(pieces); }
+
 private:
+  graph_values& all_;
   interpreter_memory const* memory_; // of the graph's inputs and outputs; null for sub-graphs
+  unit_maker units_{all_.written, plan, constants};
 
   template <class Refusal> void refuse(std::int32_t node_index) {
     if (failed.why != nullptr) return;
@@ -67,12 +81,12 @@ private:
   }
 
   void make_units(int carried) { // the first `carried` outputs may be handed on by address
-    mark_needed();
+    all_.mark_needed(g, region);
     for (int k = 0; k < g.input_count(region); ++k) {
       symbol const t = g.input(k, region);
       strided v = shaped(t);
       v.make_contiguous();
-      v.root = add_root(home::input, k, v);
+      v.root = units_.add_root(home::input, k, v);
       input_roots.push(v.root);
       all_.values[t] = v;
     }
@@ -82,7 +96,7 @@ private:
     for (std::int32_t j = all_.first[region]; j < all_.first[region + 1] && failed.why == nullptr; ++j) {
       std::int32_t const i = all_.nodes[j];
       node const& n = g.nodes[i];
-      if (!is_needed(n)) continue;
+      if (!all_.is_needed(g, n)) continue;
       if (n.op->kind == operation_kind::control) control_of(i);
       else if (!puts_off(i)) computed(i, g.result(n), value_of(i));
     }
@@ -95,53 +109,38 @@ private:
       }
       strided v = value(g.output(k, region));
       // A final copy from an argument could read another result that overwrote it in place.
-      if (is_argument(v, k < carried ? g.input_count(region) : carried)) v = handed_on(k, v);
-      else if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
-        v = copied(v, g.node_count);
+      if (is_argument(v, k < carried ? g.input_count(region) : carried)) {
+        sources.resize(k + 1);
+        sources[k] = {output_source::input, plan.roots[v.root].which};
+        v = {};
+      } else if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
+        v = units_.copied(v, g.node_count);
       outputs.push(v);
     }
   }
 
-  bool is_needed(node const& n) const {
-    for (int k = 0; k < n.result_count; ++k)
-      if (all_.needed[g.result(n, k)]) return true;
-    return false;
+  strided shaped(symbol t) const noexcept {
+    strided v;
+    if (g.tensors[t].depth > 0) { // a sequence: its address on the tape
+      v.type = element::int64;
+      return v;
+    }
+    v.type = g.tensors[t].type;
+    dimensions const& d = g.shape(t);
+    v.rank = d.rank;
+    for (int k = 0; k < d.rank; ++k) v.size[k] = size(d.size[k]);
+    return v;
   }
-  /// Marks needed symbols backward from the outputs; of tensors written in pieces, the pieces that are read.
-  void mark_needed() {
-    auto const need = [&](symbol t) {
-      if (t == none) return;
-      all_.needed[t] = true;
-      if (symbol const base = g.tensors[t].base; base != none) all_.needed[base] = true;
-      if (std::int32_t const r = all_.written.of(g, t); r != none)
-        all_.written.each_view(r, window_of(g, t),
-                               [&](symbol view, std::int32_t) { all_.needed[view] = true; });
-    };
-    for (int k = 0; k < g.output_count(region); ++k) {
-      need(g.output(k, region));
-      stays(g.output(k, region));
-    }
-    for (std::int32_t j = all_.first[region + 1]; j-- > all_.first[region];) {
-      node const& n = g.nodes[all_.nodes[j]];
-      if (!is_needed(n)) continue;
-      for (int k = 0; k < n.operand_count; ++k) {
-        symbol const t = g.operand(n, k);
-        need(t);
-        if (n.op->kind != operation_kind::elementwise || g.tensors[t].shape != g.tensors[g.result(n)].shape ||
-            g.tensors[t].base != none)
-          stays(t);
-      }
-    }
+
+  /// True if `v` is a whole input up to `last`, other than the iteration count.
+  bool is_argument(strided const& v, std::int32_t last) const {
+    memory_root const& r = plan.roots[v.root];
+    return r.kind == home::input && r.which > 0 && r.which <= last && r.pieces == none && v.offset == 0 &&
+           v.contiguous() && v.count() == r.elements;
   }
 
   // ---- deferred nodes
 
-  /// Stores t: it has a reader that is not an elementwise node of the same shape.
-  void stays(symbol t) {
-    if (t == none) return;
-    all_.late[t] = graph_values::never;
-    if (symbol const base = g.tensors[t].base; base != none) all_.late[base] = graph_values::never;
-  }
   /// True if elementwise node i is computed just before its first reader, so that its result need not be
   /// stored. It must depend on one tensor only, which is stored instead, and often is anyway.
   bool puts_off(std::int32_t i) {
@@ -176,7 +175,7 @@ private:
       if (k > 0 && t == g.operand(n, k - 1)) continue;
       std::int32_t const after =
           all_.late[t] > 0 ? stage_of(g.nodes[g.tensors[t].producer])
-                           : stage_beside(value(t), all_.direct[t], g.tensors[g.result(n)].shape);
+                           : units_.stage_beside(value(t), all_.direct[t], g.tensors[g.result(n)].shape);
       if (stage < after) stage = after;
     }
     return stage;
@@ -195,7 +194,7 @@ private:
       x[k] = value(t);
     }
     all_.direct[y] = true;
-    return work(i, key, x.data(), n.operand_count, shaped(y), stage, g.tensors[y].shape);
+    return units_.work(i, key, x.data(), n.operand_count, shaped(y), stage, g.tensors[y].shape);
   }
 
   // ---- views
@@ -204,10 +203,10 @@ private:
   void make_room(std::int32_t r, symbol t) {
     strided v = shaped(t);
     bool const given = all_.values[t].root >= 0;
-    if (given || all_.zeroed[t]) v = work(none, none, &all_.values[t], given ? 1 : 0, v, 0, -1);
+    if (given || all_.zeroed[t]) v = units_.work(none, none, &all_.values[t], given ? 1 : 0, v, 0, -1);
     else { // every element that is read is written
       v.make_contiguous();
-      v.root = add_root(home::workspace, 0, v);
+      v.root = units_.add_root(home::workspace, 0, v);
     }
     plan.roots[v.root].pieces = r;
     all_.values[t] = v;
@@ -223,9 +222,9 @@ private:
       return all_.values[t] = elementwise_unit(i, stage_of(g.nodes[i]), i);
     }
     if (base == none)
-      return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // no node assigns it: zero
+      return all_.values[t] = units_.work(none, none, nullptr, 0, shaped(t), 0, -1); // no node assigns it: zero
     // A broadcast or permuted tensor is materialized, so that the window's strides are valid.
-    strided const from = contiguous(value(base), g.tensors[base].producer);
+    strided const from = units_.contiguous(value(base), g.tensors[base].producer);
     all_.values[base] = from;
     strided v = shaped(t);
     std::int64_t const* const window = g.numbers + g.tensors[t].window;
@@ -244,7 +243,7 @@ private:
     if (!all_.needed[t]) return;
     strided const to = value(t);
     std::int32_t const before = plan.roots[to.root].step;
-    if (!in_memory(v)) v = copied(v, i);
+    if (!units_.in_memory(v)) v = units_.copied(v, i);
     memory_root& r = plan.roots[v.root];
     std::int32_t step = r.step;
     if (lies_in(v, to, g.tensors[t].base)) { // the input is passed at its final location
@@ -264,7 +263,7 @@ private:
     } else {
       std::int32_t at = r.unit;
       if (!whole || plan.steps[step].shape < 0) {
-        at = push_unit(none, i, &v, 1, stage_after(v), -1);
+        at = units_.push_unit(none, i, &v, 1, units_.stage_after(v), -1);
         step = plan.units[at].step;
       }
       drain d;
@@ -300,14 +299,14 @@ private:
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
       if (g.operand(n, k) == none) continue;
-      x[k] = contiguous(value(g.operand(n, k)), i);
-      if (stage < stage_after(x[k])) stage = stage_after(x[k]);
+      x[k] = units_.contiguous(value(g.operand(n, k)), i);
+      if (stage < units_.stage_after(x[k])) stage = units_.stage_after(x[k]);
     }
-    std::int32_t const at = push_unit(i, i, x.data(), n.operand_count, stage, -1);
+    std::int32_t const at = units_.push_unit(i, i, x.data(), n.operand_count, stage, -1);
     array<std::int32_t> roots;
     array<strided> results;
     for (int k = 0; k < n.result_count; ++k) {
-      results.push(result_of(at, shaped(g.result(n, k))));
+      results.push(units_.result_of(at, shaped(g.result(n, k))));
       roots.push(results[k].root);
     }
     plan.units[at].more = plan.results.size();
@@ -324,21 +323,21 @@ private:
     strided const x = n.operand_count > 0 ? value(g.operand(n, 0)) : strided{};
     y.look_at(x);
     switch (n.op->kind) {
-    case operation_kind::constant: return constant(y, scalar_of(y.type, attribute(n, 0)));
+    case operation_kind::constant: return units_.constant(y, scalar_of(y.type, attribute(n, 0)));
     case operation_kind::size: {
       std::int64_t count = 1;
       for (int k = 0; k < n.attribute_count; ++k) count = capped_product(count, size(attribute(n, k)));
-      return constant(y, is_floating(y.type) ? scalar{y.type, static_cast<double>(count), 0}
-                                             : scalar{y.type, 0, count});
+      return units_.constant(y, is_floating(y.type) ? scalar{y.type, static_cast<double>(count), 0}
+                                                    : scalar{y.type, 0, count});
     }
     case operation_kind::iota:
       y.offset = 0;
       y.stride[attribute(n, 0)] = 1;
-      y.root = add_root(home::positions, 0, y);
+      y.root = units_.add_root(home::positions, 0, y);
       return y;
     case operation_kind::identity:
       all_.direct[result] = all_.direct[g.operand(n, 0)];
-      return waiting(n, x, [&](symbol t) { return value(t); });
+      return waiting(n, x);
     case operation_kind::broadcast:
       for (int k = 0; k < x.rank; ++k)
         y.stride[attribute(n, k)] = x.size[k] == 1 && y.size[attribute(n, k)] != 1 ? 0 : x.stride[k];
@@ -353,10 +352,20 @@ private:
       }
       return y;
     case operation_kind::reshape:
-      if (!reshaped(x, y)) (void)reshaped(copied(x, i), y);
+      if (!reshaped(x, y)) (void)reshaped(units_.copied(x, i), y);
       return y;
     default: return unit_of(i, y);
     }
+  }
+
+  /// The result of an op::after: its operand `v`, whose readers wait for the other operands.
+  strided waiting(node const& n, strided v) {
+    for (int k = 1; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k);
+      strided const of = value(t);
+      units_.add_barrier(v, of, all_.direct[t], g.tensors[t].shape);
+    }
+    return v;
   }
 
   strided unit_of(std::int32_t i, strided const& y) {
@@ -366,16 +375,18 @@ private:
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
       x[k] = ready(n, k, value(g.operand(n, k)), i);
-      std::int32_t const after = stage_after(x[k]);
+      std::int32_t const after = units_.stage_after(x[k]);
       if (stage < after) stage = after;
     }
     all_.direct[g.result(n)] = false;
-    return work(i, i, x.data(), n.operand_count, y, stage, none);
+    strided const made = units_.work(i, i, x.data(), n.operand_count, y, stage, none);
+    plan.units.back().changes_rows = n.op == info_of<op::update_rows>();
+    return made;
   }
 
   /// An operand in a layout that its kernel can read.
   strided ready(node const& n, int k, strided const& v, std::int32_t key) {
-    return in_memory(v) && is_ready(*this, n, k, v) ? v : copied(v, key);
+    return units_.in_memory(v) && is_ready(*this, n, k, v) ? v : units_.copied(v, key);
   }
 };
 

@@ -109,7 +109,7 @@ private:
     b.plan.tile_bytes = memory_.tile_bytes;
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
-    b.hand_on_equals(b.outputs, carried);
+    hand_on_equals(b, carried);
     layer_sums merged(b);
     absorb_reductions(b);
     unit_sequence const arranged(b.plan);
@@ -153,6 +153,26 @@ private:
     // Kernels read whole packs, up to a line beyond the last element.
     code.memory_bytes = capped_sum(code.scratch_bytes + 64, code.root_bytes);
     return code;
+  }
+
+  /// Hands on by address those of the first outputs that equal another output.
+  static void hand_on_equals(interpreter_build<kernel_table>& b, int carried) {
+    array<strided>& outputs = b.outputs;
+    b.sources.resize(outputs.size());
+    if (carried == 0) return;
+    array<std::int32_t> shown(b.plan.roots.size(), -1); // by root: the output that it is
+    for (int k = outputs.size(); k-- > 0;) { // recorded values come first: each has memory of its own
+      if (outputs[k].root < 0) continue;
+      std::int32_t& as = shown[outputs[k].root];
+      if (as < 0 || (k < carried && as < carried)) as = k;
+    }
+    for (int k = 0; k < carried; ++k) {
+      if (outputs[k].root < 0) continue;
+      std::int32_t const as = shown[outputs[k].root];
+      if (as == k || !(outputs[as] == outputs[k])) continue;
+      outputs[k] = {};
+      b.sources[k] = {output_source::output, as};
+    }
   }
 
   /// Selects the graph's order, unless another order needs less memory. Returns the bytes of values.
