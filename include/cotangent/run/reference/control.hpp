@@ -72,14 +72,14 @@ private:
   }
 };
 
-/// Runs the control nodes of an evaluation, which has: `g`, `pools`, `at` (by symbol; the index of a
-/// sequence), `tape`, `count(symbol)` and `run_region(r)`.
+/// Runs the control nodes of an evaluation, which has: `g`, `pools`, `tape`, `place(symbol)`,
+/// `count(symbol)` and `run_region(r)`.
 template <class Evaluation> class control_evaluation {
   Evaluation& e_;
   graph_view const& g_;
   node const& n_;
 
-  constexpr place_in_pool& place(symbol t) { return e_.at[t]; }
+  constexpr place_in_pool& place(symbol t) { return e_.place(t); }
   constexpr std::int64_t integer(symbol t) { return e_.pools.get(place(t), 0).integer; }
   constexpr place_in_pool number(std::int64_t v) {
     place_in_pool const p = e_.pools.add(element::int64, 1);

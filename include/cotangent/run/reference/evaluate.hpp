@@ -36,7 +36,11 @@ struct not_finite {
 
 inline namespace COTANGENT_ABI {
 
-class evaluation : node_evaluation {
+class evaluation {
+  graph_view g_;
+  std::int64_t const* sizes_;
+  node_evaluation values_;
+  failure failed_;
   not_finite* watched_; // set to the first one, if not null
   array<bool> needed_;
   array<symbol> pieces_; // tensors that are read or written in pieces only, and inputs that are written to
@@ -45,9 +49,9 @@ class evaluation : node_evaluation {
   sequences tape_;
 
   template <class Refusal> constexpr bool refuse(std::int32_t node_index) {
-    result_.failed.why = why<Refusal>();
-    result_.failed.node = node_index;
-    if (node_index >= 0) result_.failed.where = g_.nodes[node_index].where;
+    failed_.why = why<Refusal>();
+    failed_.node = node_index;
+    if (node_index >= 0) failed_.where = g_.nodes[node_index].where;
     return false;
   }
 
@@ -111,41 +115,28 @@ class evaluation : node_evaluation {
     evaluation& self;
     graph_view const& g;
     element_pools& pools;
-    array<place_in_pool>& at;
     sequences& tape;
-    constexpr std::int64_t count(symbol t) const { return self.count(t); }
+    constexpr place_in_pool& place(symbol t) { return self.values_.place(t); }
+    constexpr std::int64_t count(symbol t) const { return self.values_.count(t); }
     constexpr void run_region(std::int32_t r) { self.run_region(r); }
   };
   constexpr void compute_control(node const& n) {
-    control_access access{*this, g_, pools_, at_, tape_};
+    control_access access{*this, g_, values_.pools(), tape_};
     control_evaluation<control_access>(access, n).run();
   }
 
   // ---- views
 
-  /// Copies a view's elements to contiguous memory.
-  constexpr void read_view(symbol t) {
-    std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
-    place_in_pool const from = at_[g_.tensors[t].base], to = pools_.add(g_.tensors[t].type, count(t));
-    walk(t, window + 1, window[0],
-         [&](std::int64_t i, std::int64_t at) { pools_.set(to, i, pools_.get(from, at)); });
-    at_[t] = to;
-  }
-  constexpr void write_view(symbol t) {
-    std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
-    place_in_pool const from = at_[t], to = at_[g_.tensors[t].base];
-    walk(t, window + 1, window[0],
-         [&](std::int64_t i, std::int64_t at) { pools_.set(to, at, pools_.get(from, i)); });
-  }
   /// Allocates this run's memory for tensors written in pieces, initialized from the input, or with zeros.
   constexpr void begin_pieces(std::int32_t r) {
     for (symbol const piece : pieces_) {
       symbol const t = piece < 0 ? -1 - piece : piece;
       if (g_.tensors[t].region != r) continue;
-      place_in_pool const to = pools_.add(g_.tensors[t].type, count(t));
-      if (piece < 0) pools_.fill(to, scalar{element::int64}, count(t));
-      else pools_.copy(to, pools_, at_[t], count(t));
-      at_[t] = to;
+      element_pools& pools = values_.pools();
+      place_in_pool const to = pools.add(g_.tensors[t].type, values_.count(t));
+      if (piece < 0) pools.fill(to, scalar{element::int64}, values_.count(t));
+      else pools.copy(to, pools, values_.place(t), values_.count(t));
+      values_.place(t) = to;
     }
   }
 
@@ -153,8 +144,8 @@ class evaluation : node_evaluation {
   constexpr int worst_element(symbol t) {
     if (t == none || !is_floating(g_.tensors[t].type)) return 0;
     int worst = 0;
-    for (std::int64_t i = 0, n = count(t); i < n && worst < 2; ++i) {
-      double const x = pools_.get(at_[t], i).template as<double>();
+    for (std::int64_t i = 0, n = values_.count(t); i < n && worst < 2; ++i) {
+      double const x = values_.pools().get(values_.place(t), i).template as<double>();
       worst = x != x ? 2 : x - x != 0 ? 1 : worst;
     }
     return worst;
@@ -173,34 +164,33 @@ class evaluation : node_evaluation {
       node const& n = g_.nodes[nodes_.at(r, p)];
       if (!needed(n)) continue;
       for (int k = 0; views_ && k < n.operand_count; ++k)
-        if (is_view(g_.operand(n, k))) read_view(g_.operand(n, k));
+        if (is_view(g_.operand(n, k))) values_.read_view(g_.operand(n, k));
       if (n.op->kind == operation_kind::control) compute_control(n);
       else {
-        compute(n);
+        values_.compute(n);
         if (watched_ != nullptr) watch(n);
       }
       for (int k = 0; views_ && k < n.result_count; ++k)
-        if (is_view(g_.result(n, k))) write_view(g_.result(n, k));
+        if (is_view(g_.result(n, k))) values_.write_view(g_.result(n, k));
     }
     for (int k = 0; views_ && k < g_.output_count(r); ++k)
-      if (is_view(g_.output(k, r))) read_view(g_.output(k, r));
+      if (is_view(g_.output(k, r))) values_.read_view(g_.output(k, r));
   }
 
 public:
   constexpr evaluation(graph_view const& g, std::int64_t const* sizes, not_finite* watched = nullptr)
-      : node_evaluation(g, sizes), watched_(watched), nodes_(g) {}
+      : g_(g), sizes_(sizes), values_(g, sizes), watched_(watched), nodes_(g) {}
 
   constexpr evaluated run(elements_in const* inputs, elements_out const* outputs) {
-    if (!check()) return result_;
+    if (!check()) return {values_.state(), failed_};
     find_needed();
     find_pieces();
-    at_.resize(g_.tensor_count);
     for (int k = 0; k < g_.input_count(); ++k)
-      if (needed_[g_.input(k)]) at_[g_.input(k)] = pools_.copy_in(inputs[k], count(g_.input(k)));
+      if (symbol const t = g_.input(k); needed_[t]) values_.place(t) = values_.pools().copy_in(inputs[k], values_.count(t));
     run_region(0);
     for (int k = 0; k < g_.output_count() && outputs != nullptr; ++k)
-      pools_.copy_out(at_[g_.output(k)], outputs[k], count(g_.output(k)));
-    return result_;
+      values_.pools().copy_out(values_.place(g_.output(k)), outputs[k], values_.count(g_.output(k)));
+    return {values_.state(), failed_};
   }
 };
 

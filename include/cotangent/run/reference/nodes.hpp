@@ -26,26 +26,18 @@ struct evaluated {
 
 inline namespace COTANGENT_ABI {
 
+/// The values of symbols, and the nodes that compute them.
 // (Member templates precede their callers: clang evaluates as soon as it has read the class.)
 class node_evaluation {
-protected:
   graph_view g_;
   std::int64_t const* sizes_;
   element_pools pools_;
   array<place_in_pool> at_; // by symbol; the index of a sequence
-  evaluated result_;
-
-  constexpr node_evaluation(graph_view const& g, std::int64_t const* sizes) : g_(g), sizes_(sizes) {}
+  status state_ = status::ok;
 
   constexpr std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes_[-1 - d]; }
   constexpr std::int64_t size(symbol t, int axis) const noexcept { return size(g_.shape(t).size[axis]); }
   constexpr int rank(symbol t) const noexcept { return g_.shape(t).rank; }
-  constexpr std::int64_t count(symbol t) const noexcept {
-    dimensions const& d = g_.shape(t);
-    std::int64_t n = 1;
-    for (int k = 0; k < d.rank; ++k) n *= size(d.size[k]);
-    return n;
-  }
   /// The row-major strides of `t`, in elements.
   constexpr void steps(symbol t, std::int64_t* to) const noexcept {
     std::int64_t n = 1;
@@ -88,7 +80,7 @@ protected:
     for (std::int64_t i = 0; i < elements; ++i) {
       for (int k = 0; k < arity; ++k) x[k] = pools_.get(from[k], i);
       pools_.set(to, i, converts ? x[0] : n.op->evaluate(x));
-      if (n.op->reporting != nullptr && x[0].real <= 0) result_.state = status::singular_matrix;
+      if (n.op->reporting != nullptr && x[0].real <= 0) state_ = status::singular_matrix;
     }
   }
 
@@ -192,7 +184,7 @@ protected:
     for (std::int64_t i = 0; i < chosen; ++i) {
       std::int64_t at = pools_.get(at_[index], i).integer;
       if (at < 0 || at >= rows) {
-        result_.state = status::index_out_of_range;
+        state_ = status::index_out_of_range;
         at = at < 0 ? 0 : rows - 1;
       }
       if (rows == 0) continue;
@@ -266,7 +258,7 @@ protected:
     for (int k = 0; k < n.operand_count; ++k) call.operand[k] = whole_of(g_.operand(n, k));
     call.result = whole_of(g_.result(n));
     call.attribute = g_.numbers + n.attribute;
-    call.found = &result_.state;
+    call.found = &state_;
     n.op->whole(call);
   }
 
@@ -275,7 +267,36 @@ protected:
     std::int64_t const classes = size(g_.attribute(n));
     for (std::int64_t i = 0; i < count(labels); ++i)
       if (std::int64_t const at = pools_.get(at_[labels], i).integer; at < 0 || at >= classes)
-        result_.state = status::index_out_of_range;
+        state_ = status::index_out_of_range;
+  }
+
+public:
+  constexpr node_evaluation(graph_view const& g, std::int64_t const* sizes)
+      : g_(g), sizes_(sizes), at_(g.tensor_count) {}
+
+  constexpr status state() const noexcept { return state_; }
+  constexpr element_pools& pools() noexcept { return pools_; }
+  constexpr place_in_pool& place(symbol t) noexcept { return at_[t]; }
+  constexpr std::int64_t count(symbol t) const noexcept {
+    dimensions const& d = g_.shape(t);
+    std::int64_t n = 1;
+    for (int k = 0; k < d.rank; ++k) n *= size(d.size[k]);
+    return n;
+  }
+
+  /// Copies a view's elements to contiguous memory.
+  constexpr void read_view(symbol t) {
+    std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
+    place_in_pool const from = at_[g_.tensors[t].base], to = pools_.add(g_.tensors[t].type, count(t));
+    walk(t, window + 1, window[0],
+         [&](std::int64_t i, std::int64_t at) { pools_.set(to, i, pools_.get(from, at)); });
+    at_[t] = to;
+  }
+  constexpr void write_view(symbol t) {
+    std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
+    place_in_pool const from = at_[t], to = at_[g_.tensors[t].base];
+    walk(t, window + 1, window[0],
+         [&](std::int64_t i, std::int64_t at) { pools_.set(to, at, pools_.get(from, i)); });
   }
 
   constexpr void compute(node const& n) {
