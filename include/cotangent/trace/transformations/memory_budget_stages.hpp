@@ -37,9 +37,9 @@ template <class Before, bool (*May)(node const&)> struct frozen_problem {
     fill(f.bytes, p.bytes.data(), p.size());
     fill(f.cost, p.cost.data(), p.size());
     fill(f.first, p.first.data(), p.first.size());
-    fill(f.first_node, values.first.data(), values.first.size());
+    fill(f.first_node, values.groups.first.data(), values.groups.first.size());
     fill(f.reads, p.reads.data(), p.reads.size());
-    fill(f.nodes, values.nodes.data(), values.nodes.size());
+    fill(f.nodes, values.groups.nodes.data(), values.groups.nodes.size());
     fill(f.once, p.once.data(), p.size());
     fill(f.stays, p.stays.data(), p.size());
     f.values = p.size();

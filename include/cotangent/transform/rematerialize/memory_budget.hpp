@@ -91,7 +91,7 @@ private:
 
   constexpr std::int64_t attempt(memory_schedule const& s) {
     if (s.steps == last_) return last_bytes_;
-    graph made = recomputed(g_, values_, s);
+    graph made = recomputed(g_, values_.groups, s);
     std::int64_t const bytes = measure_(made);
     last_ = s.steps;
     last_bytes_ = bytes;

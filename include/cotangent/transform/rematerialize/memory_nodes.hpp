@@ -12,7 +12,6 @@ namespace cotangent::detail {
 
 /// Maps nodes of a graph to values of a memory problem.
 class memory_nodes {
-protected:
   graph_view g_;
   array<char> is_base_; // by symbol: views of it are written
 
@@ -41,8 +40,10 @@ public:
     default: return false;
     }
   }
+  /// True for a tensor that is written in pieces.
+  constexpr bool is_base(symbol t) const { return is_base_[t] != 0; }
   /// True for a part of a tensor that is written in pieces, and for such a tensor.
-  constexpr bool is_written(symbol t) const { return g_.tensors[t].base != none || is_base_[t] != 0; }
+  constexpr bool is_written(symbol t) const { return g_.tensors[t].base != none || is_base(t); }
   /// True if readers of this can be ordered after another value; not if it is computed from constants.
   constexpr bool is_ordered(symbol t) const {
     for (; t != none; t = g_.operand(g_.nodes[g_.tensors[t].producer], 0)) {

@@ -20,27 +20,39 @@ struct cost_model {
 
 /// The nodes of a graph as values of a memory problem. Elementwise nodes that are fused with their reader are
 /// one value with it; free nodes (constants, views) are no values.
-class memory_values : public memory_nodes {
+class memory_values {
+  graph_view g_;
   array<std::int32_t> readers_; // by symbol: the number of live readers
   array<std::int32_t> reader_;  // by symbol: the last of them
   array<std::int32_t> stage_;   // by node
   array<char> needed_;          // by symbol
   array<symbol> waits_for_;     // by node: the one tensor that it is computed from, or none
+  array<std::int32_t> value_of_; // by node: none for dead nodes and those that are no value
 
 public:
+  memory_nodes groups;
   memory_problem problem;
-  array<std::int32_t> value_of; // by node: none for dead nodes and those that are no value
 
   /// `again(node)`: true if it may be recomputed.
   template <class Again>
   constexpr memory_values(graph_view const& g, Again again, cost_model const& model = {})
-      : memory_nodes(g), readers_(g.tensor_count), reader_(g.tensor_count, none), stage_(g.node_count),
-        needed_(g.tensor_count), value_of(g.node_count, none) {
+      : g_(g), readers_(g.tensor_count), reader_(g.tensor_count, none), stage_(g.node_count),
+        needed_(g.tensor_count), value_of_(g.node_count, none), groups(g) {
     mark_needed();
     find_groups();
     describe(again, model);
   }
 
+  constexpr std::int64_t bytes_of(symbol t) const {
+    if (g_.tensors[t].depth > 0) return 0; // on the tape
+    auto n = static_cast<std::int64_t>(size_of(g_.tensors[t].type));
+    dimensions const& d = g_.shape(t);
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] >= 0 && __builtin_mul_overflow(n, d.size[k], &n)) return INT64_MAX / 4096;
+    return n > INT64_MAX / 4096 ? INT64_MAX / 4096 : whole_lines(n);
+  }
+
+private:
   constexpr bool is_needed(std::int32_t i) const {
     node const& n = g_.nodes[i];
     if (n.result_count == 0) return true;
@@ -59,10 +71,10 @@ public:
       std::int32_t const i = g_.tensors[t].producer;
       if (i == none) {
         // The first that writes a piece. Reads before it are of pieces that none writes.
-        if (is_base_[t] != 0 && reader_[t] != none && reader_[t] < by) visit(reader_[t]);
+        if (groups.is_base(t) && reader_[t] != none && reader_[t] < by) visit(reader_[t]);
         return;
       }
-      if (!is_free(i)) return visit(i);
+      if (!groups.is_free(i)) return visit(i);
       node const& n = g_.nodes[i];
       if (n.operand_count == 0) return;
       for (int k = 1; k < n.operand_count && n.op == info_of<op::after>(); ++k) each_source(g_.operand(n, k), by, visit);
@@ -70,14 +82,6 @@ public:
     }
   }
 
-  constexpr std::int64_t bytes_of(symbol t) const {
-    if (g_.tensors[t].depth > 0) return 0; // on the tape
-    auto n = static_cast<std::int64_t>(size_of(g_.tensors[t].type));
-    dimensions const& d = g_.shape(t);
-    for (int k = 0; k < d.rank; ++k)
-      if (d.size[k] >= 0 && __builtin_mul_overflow(n, d.size[k], &n)) return INT64_MAX / 4096;
-    return n > INT64_MAX / 4096 ? INT64_MAX / 4096 : whole_lines(n);
-  }
   constexpr double elements_of(symbol t) const {
     double n = 1;
     for (int k = 0; k < g_.shape(t).rank; ++k)
@@ -106,7 +110,6 @@ public:
     return work + bytes * m.byte;
   }
 
-private:
   constexpr void mark_needed() {
     auto const need = [&](symbol t, std::int32_t by) {
       if (t == none) return;
@@ -122,7 +125,7 @@ private:
       for (int k = 0; k < n.operand_count; ++k) need(g_.operand(n, k), i);
     }
     for (std::int32_t t = 0; t < g_.tensor_count; ++t)
-      if (is_base_[t] != 0) reader_[t] = none;
+      if (groups.is_base(t)) reader_[t] = none;
     for (std::int32_t i = g_.node_count; i-- > 0;)
       if (node const& n = g_.nodes[i]; n.region == 0 && is_needed(i))
         for (int k = 0; k < n.result_count; ++k)
@@ -140,14 +143,14 @@ private:
     waits_for_.assign(g_.node_count, runs);
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       node const& n = g_.nodes[i];
-      if (n.region != 0 || !is_elementwise(i) || is_written(g_.result(n))) continue;
+      if (n.region != 0 || !is_elementwise(i) || groups.is_written(g_.result(n))) continue;
       symbol from = none;
       bool one = true;
       for (int k = 0; k < n.operand_count && one; ++k) {
         symbol t = g_.operand(n, k);
         std::int32_t const p = g_.tensors[t].producer;
         if (p != none && waits_for_[p] != runs) t = waits_for_[p];
-        else if (!is_ordered(t)) continue;
+        else if (!groups.is_ordered(t)) continue;
         if (t == none) continue;
         one = from == none || from == t;
         from = t;
@@ -177,11 +180,11 @@ private:
     find_waiting();
     for (std::int32_t i = g_.node_count; i-- > 0;) {
       node const& n = g_.nodes[i];
-      if (n.region != 0 || !is_needed(i) || is_free(i)) continue;
+      if (n.region != 0 || !is_needed(i) || groups.is_free(i)) continue;
       end[i] = i;
-      if (!is_elementwise(i) || is_written(g_.result(n)) || readers_[g_.result(n)] != 1) continue;
+      if (!is_elementwise(i) || groups.is_written(g_.result(n)) || readers_[g_.result(n)] != 1) continue;
       std::int32_t const r = reader_[g_.result(n)];
-      if (r == none || is_free(r)) continue;
+      if (r == none || groups.is_free(r)) continue;
       bool const together = is_elementwise(r) && (stage_[r] == stage_[i] || waits_for_[i] != runs) &&
                             has_shape_of(g_.result(n), g_.result(g_.nodes[r])),
                  sums = g_.nodes[r].op->kind == operation_kind::reduction &&
@@ -191,18 +194,18 @@ private:
     array<std::int32_t> count(g_.node_count + 1);
     int values = 0;
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
-      if (end[i] == i) value_of[i] = values++;
+      if (end[i] == i) value_of_[i] = values++;
       if (end[i] != none) ++count[end[i]];
     }
-    first.push(0);
+    groups.first.push(0);
     for (std::int32_t i = 0; i < g_.node_count; ++i)
-      if (end[i] == i) first.push(first.back() + count[i]);
-    array<std::int32_t> at = first;
-    nodes.resize(first.back());
+      if (end[i] == i) groups.first.push(groups.first.back() + count[i]);
+    array<std::int32_t> at = groups.first;
+    groups.nodes.resize(groups.first.back());
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       if (end[i] == none) continue;
-      value_of[i] = value_of[end[i]];
-      nodes[at[value_of[i]]++] = i;
+      value_of_[i] = value_of_[end[i]];
+      groups.nodes[at[value_of_[i]]++] = i;
     }
   }
 
@@ -213,7 +216,7 @@ private:
       bool whole = true;
       for (symbol t = g_.output(k); t != none;) {
         std::int32_t const i = g_.tensors[t].producer;
-        if (i == none || !is_free(i) || g_.nodes[i].operand_count == 0) break;
+        if (i == none || !groups.is_free(i) || g_.nodes[i].operand_count == 0) break;
         operation_kind const kind = g_.nodes[i].op->kind;
         whole = whole && (kind == operation_kind::reshape || kind == operation_kind::identity);
         t = g_.operand(g_.nodes[i], 0);
@@ -223,28 +226,28 @@ private:
         if (whole && g_.nodes[i].result_count == 1) outside[i] = 1;
       });
     }
-    array<std::int32_t> reads, seen(first.size(), none);
-    for (std::int32_t v = 0; v + 1 < first.size(); ++v) {
+    array<std::int32_t> reads, seen(groups.first.size(), none);
+    for (std::int32_t v = 0; v + 1 < groups.first.size(); ++v) {
       reads.clear();
       bool once = false, orders = false;
       double cost = 0;
-      for (int k = first[v]; k < first[v + 1]; ++k) {
-        std::int32_t const i = nodes[k];
+      for (int k = groups.first[v]; k < groups.first[v + 1]; ++k) {
+        std::int32_t const i = groups.nodes[k];
         node const& n = g_.nodes[i];
         cost += cost_of(i, model);
         once = once || n.result_count != 1 || n.op->kind == operation_kind::control ||
-               is_written(g_.result(n)) || !again(n);
+               groups.is_written(g_.result(n)) || !again(n);
         for (int j = 0; j < n.operand_count; ++j) {
-          orders = orders || is_ordered(g_.operand(n, j));
+          orders = orders || groups.is_ordered(g_.operand(n, j));
           each_source(g_.operand(n, j), i, [&](std::int32_t p) {
-            std::int32_t const x = value_of[p];
+            std::int32_t const x = value_of_[p];
             if (x == none || x == v || seen[x] == v) return;
             seen[x] = v;
             reads.push(x);
           });
         }
       }
-      std::int32_t const last = nodes[first[v + 1] - 1];
+      std::int32_t const last = groups.nodes[groups.first[v + 1] - 1];
       std::int64_t bytes = 0;
       node const& n = g_.nodes[last];
       for (int k = 0; k < n.result_count; ++k) {

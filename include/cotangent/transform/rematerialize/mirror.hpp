@@ -237,17 +237,17 @@ constexpr mirror_problem mirror_problem_of(graph_view const& g, memory_values co
     bool late = false;
     for (int k = m.values.first[v]; k < m.values.first[v + 1]; ++k)
       late = late || m.late[m.values.reads[k]] != 0;
-    for (int k = values.first[v]; k < values.first[v + 1]; ++k) {
-      node const& n = g.nodes[values.nodes[k]];
+    for (int k = values.groups.first[v]; k < values.groups.first[v + 1]; ++k) {
+      node const& n = g.nodes[values.groups.nodes[k]];
       late = late || n.flags.of_gradient;
       for (int j = 0; j < n.operand_count; ++j) {
         symbol t = g.operand(n, j);
-        while (t != none && g.tensors[t].producer != none && values.is_free(g.tensors[t].producer)) {
+        while (t != none && g.tensors[t].producer != none && values.groups.is_free(g.tensors[t].producer)) {
           node const& of = g.nodes[g.tensors[t].producer];
           t = of.operand_count == 0 ? none : g.operand(of, 0);
         }
         if (t != none && g.tensors[t].base != none) t = g.tensors[t].base;
-        if (t == none || g.tensors[t].producer != none || seen[t] == v || values.is_written(t)) continue;
+        if (t == none || g.tensors[t].producer != none || seen[t] == v || values.groups.is_written(t)) continue;
         seen[t] = v;
         if (number[t] == none) number[t] = m.given.push(values.bytes_of(t));
         m.given_reads.push(number[t]);
@@ -289,7 +289,7 @@ constexpr budgeted_graph mirrored(graph_view const& g, bool (*may)(node const&),
   double const once = best.predicted.seconds;
   for (memory_schedule const* const s : {&choices.rule, &choices.reduced, &choices.lowest}) {
     if (s->steps.size() <= values.problem.size()) continue;
-    graph made = recomputed(g, values, *s);
+    graph made = recomputed(g, values.groups, *s);
     std::int64_t const bytes = measure(made);
     bool const less = bytes < best.predicted.bytes,
                cheaper = best.changed && bytes == best.predicted.bytes && s->again < best.predicted.again;
