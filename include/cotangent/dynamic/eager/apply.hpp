@@ -33,7 +33,7 @@ inline void note(eager_state& s, eager_code& c, eager_operand const* x, held* y)
   r->code = &c;
   r->adjoint = &a;
   ++c.counted();
-  ++s.live.operations;
+  ++s.operations;
   for (int k = 0; k < n; ++k)
     if (tracked[k] && (fails || a.reached[k])) {
       r->edges()[k] = {x[k].value->from, x[k].value->which};
@@ -53,7 +53,7 @@ inline void note(eager_state& s, eager_code& c, eager_operand const* x, held* y)
         kept = x[k].value->data;
         ++kept->users;
       } else {
-        kept = s.new_storage(8);
+        kept = s.storages.new_storage(8);
         std::memcpy(kept->data(), &x[k].bits, 8);
       }
     }
@@ -83,14 +83,14 @@ inline void apply_code(eager_state& s, eager_code& c, eager_operand const* x, he
     ++y[0].data->users;
     computed = false;
   } else {
-    for (int k = 0; k < m; ++k) y[k].data = s.result_storage(c.results[static_cast<std::size_t>(k)].bytes());
+    for (int k = 0; k < m; ++k) y[k].data = s.storages.result_storage(c.results[static_cast<std::size_t>(k)].bytes());
     run_on(s, c, [&](int k) { return place_of(x[k]); }, [&](int k) { return y[k].data->data(); }, where);
   }
   if (!s.recording || !is_tracked(x, n)) return;
   note(s, c, x, y);
-  for (int k = 0; k < m && computed && s.limit != 0; ++k)
+  for (int k = 0; k < m && computed && s.storages.is_limited(); ++k)
     if (y[k].from != nullptr && y[k].data->body != nullptr)
-      s.set_origin(y[k].data, c, k, [&](int j, storage*& in, std::int64_t& number) {
+      s.storages.set_origin(y[k].data, c, k, [&](int j, storage*& in, std::int64_t& number) {
         number = x[j].bits;
         if (x[j].value != nullptr) in = x[j].value->data;
       });

@@ -69,11 +69,11 @@ inline void refresh(eager_value& v, std::source_location where) {
   if (v.view == nullptr || v.view->seen == v.view->base->version) return;
   eager_state& s = *v.now.s;
   if (v.view->base->written != nullptr) return read_again(v, where);
-  storage* const to = s.new_storage(v.view->code->results[0].bytes());
+  storage* const to = s.storages.new_storage(v.view->code->results[0].bytes());
   void const* const in[]{elements_of(s, v.view->base->now.data, where)};
   void* const out[]{to->data()};
   run_code(s, *v.view->code, in, out, where);
-  s.release(std::exchange(v.now.data, to));
+  s.storages.release(std::exchange(v.now.data, to));
   v.view->seen = v.view->base->version;
   ++v.version;
 }
@@ -300,9 +300,9 @@ inline void* writable(eager_value& v, std::source_location where = {}) {
   storage* const before = v.now.data;
   void const* const elements = elements_of(s, before, where, before->users == 1);
   if (before->users == 1) return before->data();
-  storage* const own = s.new_storage(before->bytes);
+  storage* const own = s.storages.new_storage(before->bytes);
   if (own->bytes > 0) std::memcpy(own->data(), elements, static_cast<std::size_t>(own->bytes));
-  s.release(before);
+  s.storages.release(before);
   v.now.data = own;
   return own->data();
 }
@@ -321,7 +321,7 @@ template <class X> void set_elements(X const& x, memory_of const& m, std::source
   if (!(own == m.shape) && !(m.shape.rank() == 1 && m.shape[0] == t.elements))
     raise_eager<refusals::eager_set_shape, X>(x, r);
   if (v.now.data->users != 1) // values computed from it may still need it
-    s.release(std::exchange(v.now.data, s.new_storage(t.bytes())));
+    s.storages.release(std::exchange(v.now.data, s.storages.new_storage(t.bytes())));
   if (t.bytes() > 0) std::memmove(v.now.data->data(), m.data, static_cast<std::size_t>(t.bytes()));
   ++v.version;
 }

@@ -49,7 +49,7 @@ public:
     detail::eager_state* const s = s_.get();
     if (s == nullptr) return;
     s->open = false;
-    s->on_free = nullptr;
+    s->storages.on_free({});
     if (s->values == 0) delete s;
   }
 
@@ -297,20 +297,19 @@ public:
       if (given < 0)
         detail::raise<refusals::eager_limit>(extend::builder(), {"set_memory_limit", 16, nullptr, 0, where},
                                              extent::of(given));
-    s_->limit = bytes;
-    s_->smallest = smallest;
+    s_->storages.set_limit(bytes, smallest);
   }
   /// Evicts the elements of a tensor; false if they cannot be recomputed, or are evicted already.
   bool evict(any_variable const& x, std::source_location where = std::source_location::current()) {
-    return s_->try_evict(detail::operand_value(*s_, x, {"evict", 5, nullptr, 0, where}).now.data);
+    return s_->storages.try_evict(detail::operand_value(*s_, x, {"evict", 5, nullptr, 0, where}).now.data);
   }
   /// The number of operations recomputed for evicted elements.
-  std::int64_t recompute_count() const { return s_->recompute_count; }
+  std::int64_t recompute_count() const { return s_->storages.recompute_count(); }
   /// The live objects.
-  detail::live_counts live() const { return s_->live; }
+  detail::live_counts live() const { return s_->live(); }
   /// Calls `tell(bytes)` for each tensor whose memory is freed, until the recorder ends.
   void on_free(std::function<void(std::int64_t)> tell) {
-    s_->on_free = static_cast<std::function<void(std::int64_t)>&&>(tell);
+    s_->storages.on_free(static_cast<std::function<void(std::int64_t)>&&>(tell));
   }
 
 private:
@@ -381,7 +380,7 @@ private:
     detail::tensor_type const t = s_->type_of(h.type, h.shape);
     if (given != t.elements)
       detail::raise<refusals::dynamic_constant_count>(b, r, extent::of(given), extent::of(t.elements));
-    h.data = s_->new_storage(t.bytes());
+    h.data = s_->storages.new_storage(t.bytes());
     if (t.bytes() > 0 && m.data == nullptr)
       std::memset(h.data->data(), 0, static_cast<std::size_t>(t.bytes()));
     else if (t.bytes() > 0) std::memcpy(h.data->data(), m.data, static_cast<std::size_t>(t.bytes()));

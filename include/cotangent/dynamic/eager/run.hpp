@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <source_location>
 #include <vector>
 
@@ -121,44 +120,39 @@ class rematerialization {
                  in != nullptr && in->at == nullptr && in->origin->seen != now)
         enter(in);
     }
-    for (storage* const q : order_) each_operand(q, [&](storage* in) { s_.pin(in); });
+    for (storage* const q : order_) each_operand(q, [&](storage* in) { s_.storages.pin(in); });
   }
 
   void compute(storage* p) {
     eager_origin& o = *p->origin;
     eager_code& c = *o.code;
-    s_.make_place();
-    s_.evict_for(p->bytes);
-    eager_state::taken body(s_.memory, p->bytes);
-    std::vector<std::unique_ptr<eager_state::taken>> others; // results that are present, or not needed
+    eager_storages::taken body = s_.storages.room_for(p);
+    std::vector<eager_storages::taken> others; // results that are present, or not needed
     auto const result = [&](int k) {
       if (k == o.which) return body.data();
-      others.push_back(
-          std::make_unique<eager_state::taken>(s_.memory, c.results[static_cast<std::size_t>(k)].bytes()));
-      return others.back()->data();
+      others.push_back(s_.storages.room(c.results[static_cast<std::size_t>(k)].bytes()));
+      return others.back().data();
     };
     auto const place = [&](int k) -> eager_place {
       if (o.in()[k] != nullptr) return {o.in()[k]->data(), true};
       return {&o.numbers()[k], false};
     };
     run_on(s_, c, place, result, where_);
-    s_.put(p, body.keep());
-    s_.came(p);
-    ++s_.recompute_count;
+    s_.storages.restore(p, body);
   }
 
 public:
   rematerialization(eager_state& s, storage* p, std::source_location where) : s_(s), where_(where) { collect(p); }
   rematerialization(rematerialization const&) = delete;
   ~rematerialization() {
-    for (; done_ < order_.size(); ++done_) each_operand(order_[done_], [&](storage* in) { s_.unpin(in); });
+    for (; done_ < order_.size(); ++done_) each_operand(order_[done_], [&](storage* in) { s_.storages.unpin(in); });
   }
 
   /// `p` itself stays pinned.
   void run() {
     for (; done_ < order_.size(); ++done_) {
       compute(order_[done_]);
-      each_operand(order_[done_], [&](storage* in) { s_.unpin(in); });
+      each_operand(order_[done_], [&](storage* in) { s_.storages.unpin(in); });
     }
   }
 };
@@ -170,14 +164,14 @@ class pinned {
   int n_;
 
 public:
-  pinned(eager_state& s, eager_operand const* x, int n) noexcept : s_(s), x_(x), n_(s.limit == 0 ? 0 : n) {
+  pinned(eager_state& s, eager_operand const* x, int n) noexcept : s_(s), x_(x), n_(s.storages.is_limited() ? n : 0) {
     for (int k = 0; k < n_; ++k)
-      if (x_[k].value != nullptr && x_[k].value->data != nullptr) s_.pin(x_[k].value->data);
+      if (x_[k].value != nullptr && x_[k].value->data != nullptr) s_.storages.pin(x_[k].value->data);
   }
   pinned(pinned const&) = delete;
   ~pinned() {
     for (int k = 0; k < n_; ++k)
-      if (x_[k].value != nullptr && x_[k].value->data != nullptr) s_.unpin(x_[k].value->data);
+      if (x_[k].value != nullptr && x_[k].value->data != nullptr) s_.storages.unpin(x_[k].value->data);
   }
   void bring(std::source_location where) {
     for (int k = 0; k < n_; ++k)
@@ -190,14 +184,14 @@ public:
 /// they are needed.
 inline void* elements_of(eager_state& s, storage* p, std::source_location where, bool stay = false) {
   if (p->at == nullptr) {
-    s.pin(p);
+    s.storages.pin(p);
     struct unpinned {
       storage* p;
       ~unpinned() { --p->pins; }
     } const after{p};
     rematerialization(s, p, where).run();
   }
-  if (stay) s.keep(p);
+  if (stay) s.storages.keep(p);
   return p->data();
 }
 

@@ -141,11 +141,22 @@ struct recording_state {
   explicit operator bool() const noexcept { return on && guards <= ignored; }
 };
 
-struct eager_state : eager_storages {
+/// The live objects of a recorder.
+struct live_counts {
+  std::int64_t operations = 0; // recorded
+  std::int64_t tensors = 0;    // with elements in memory
+  std::int64_t bytes = 0;      // of these elements
+  friend bool operator==(live_counts const&, live_counts const&) = default;
+};
+
+struct eager_state {
+  small_blocks blocks; // of records and values, and of the origins of storages
+  eager_storages storages{blocks};
+  std::int64_t operations = 0; // recorded
   std::int64_t values = 0; // tensors named by variables, and guards; they keep the state alive
   bool open = true;        // its recorder is alive
   recording_state recording;
-  std::uint64_t walks = 0, births = 0;
+  std::uint64_t walks = 0, births = 0, recomputations = 0;
   builder sizes; // its shapes are all known shapes
   std::vector<std::int64_t> counts;
   eager_record* dying = nullptr; // records to be freed
@@ -179,6 +190,8 @@ struct eager_state : eager_storages {
   eager_state() { counts.push_back(1); }
   eager_state(eager_state const&) = delete;
   eager_state& operator=(eager_state const&) = delete;
+
+  live_counts live() const noexcept { return {operations, storages.tensors(), storages.bytes()}; }
 
   std::int32_t shape_id(dimensions const& d) {
     std::int32_t const id = sizes.shape(d);
@@ -222,7 +235,6 @@ struct eager_state : eager_storages {
 
   // ---- records
 
-  using eager_storages::release;
   eager_record* new_record(int operands, int results) {
     void* const at = blocks.take(eager_record::bytes(operands, results));
     eager_record* const r = new (at) eager_record;
@@ -251,7 +263,7 @@ struct eager_state : eager_storages {
   /// Removes the history of a record.
   void cut(eager_record& r) noexcept {
     if (r.code != nullptr) {
-      --live.operations;
+      --operations;
       --r.code->counted();
     }
     r.code = nullptr;
@@ -259,7 +271,7 @@ struct eager_state : eager_storages {
     for (int k = 0; k < r.operand_count; ++k) release(std::exchange(r.edges()[k].from, nullptr));
   }
   void forget(eager_record& r) noexcept {
-    for (int k = 0; k < r.operand_count + r.result_count; ++k) release(std::exchange(r.kept()[k], nullptr));
+    for (int k = 0; k < r.operand_count + r.result_count; ++k) storages.release(std::exchange(r.kept()[k], nullptr));
   }
 
   eager_value* new_value(held h) {
@@ -332,7 +344,7 @@ inline held::held(held const& other) noexcept
   if (from != nullptr) ++from->users;
 }
 inline held::~held() {
-  if (data != nullptr) s->release(data);
+  if (data != nullptr) s->storages.release(data);
   if (from != nullptr) s->release(from);
 }
 

@@ -35,15 +35,14 @@ struct eager_origin {
   }
 };
 
-/// The live objects of a recorder.
-struct live_counts {
-  std::int64_t operations = 0; // recorded
-  std::int64_t tensors = 0;    // with elements in memory
-  std::int64_t bytes = 0;      // of these elements
-  friend bool operator==(live_counts const&, live_counts const&) = default;
-};
-
+/// The elements of tensors in memory, and how evicted ones are recomputed.
 class eager_storages {
+  small_blocks& blocks_;
+  storage_pool memory_;
+  std::int64_t tensors_ = 0, bytes_ = 0;  // with elements in memory
+  std::int64_t limit_ = 0, smallest_ = 0; // bytes; limit 0: nothing is evicted
+  std::int64_t recompute_count_ = 0;
+  std::function<void(std::int64_t)> on_free_;
   std::vector<storage*> may_go_; // evictable elements that are present
   std::size_t looked_at_ = 0;
   storage* ending_ = nullptr; // storages to be freed
@@ -51,18 +50,25 @@ class eager_storages {
   std::uint64_t clock_ = 0;
 
 public:
-  live_counts live;
-  storage_pool memory;
-  small_blocks blocks;
-  std::function<void(std::int64_t)> on_free;
-  std::int64_t limit = 0, smallest = 0; // bytes; limit 0: nothing is evicted
-  std::int64_t recompute_count = 0;
-  std::uint64_t recomputations = 0;
+  /// `blocks`: for origins.
+  explicit eager_storages(small_blocks& blocks) : blocks_(blocks) {}
+  eager_storages(eager_storages const&) = delete;
+  eager_storages& operator=(eager_storages const&) = delete;
+
+  std::int64_t tensors() const noexcept { return tensors_; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+  std::int64_t recompute_count() const noexcept { return recompute_count_; }
+  bool is_limited() const noexcept { return limit_ != 0; }
+  void set_limit(std::int64_t bytes, std::int64_t smallest) noexcept {
+    limit_ = bytes;
+    smallest_ = smallest;
+  }
+  void on_free(std::function<void(std::int64_t)> tell) { on_free_ = std::move(tell); }
 
   storage* new_storage(std::int64_t bytes) {
-    storage* const p = memory.take(bytes);
-    ++live.tensors;
-    live.bytes += bytes;
+    storage* const p = memory_.take(bytes);
+    ++tensors_;
+    bytes_ += bytes;
     return p;
   }
   void release(storage* p) noexcept {
@@ -72,20 +78,20 @@ public:
       return;
     }
     if (p->body != nullptr || p->at == nullptr) return end(p);
-    --live.tensors;
-    live.bytes -= p->bytes;
+    --tensors_;
+    bytes_ -= p->bytes;
     std::int64_t const bytes = p->bytes;
-    memory.give_back(p);
-    if (on_free) on_free(bytes);
+    memory_.give_back(p);
+    if (on_free_) on_free_(bytes);
   }
 
   /// Allocates a result, with evictable elements if they are large enough.
   storage* result_storage(std::int64_t bytes) {
-    if (limit == 0) return new_storage(bytes);
+    if (limit_ == 0) return new_storage(bytes);
     evict_for(bytes);
-    if (bytes < smallest) return new_storage(bytes);
-    taken body(memory, bytes);
-    storage* const head = memory.take(0);
+    if (bytes < smallest_) return new_storage(bytes);
+    taken body(memory_, bytes);
+    storage* const head = memory_.take(0);
     head->bytes = bytes;
     put(head, body.keep());
     return head;
@@ -97,34 +103,31 @@ public:
 
   public:
     taken(storage_pool& from, std::int64_t bytes) : from_(from), p_(from.take(bytes)) {}
-    taken(taken const&) = delete;
-    taken& operator=(taken const&) = delete;
+    taken(taken&& other) noexcept : from_(other.from_), p_(std::exchange(other.p_, nullptr)) {}
     ~taken() {
       if (p_ != nullptr) from_.give_back(p_);
     }
     void* data() const noexcept { return p_->at; }
     storage* keep() noexcept { return std::exchange(p_, nullptr); }
   };
-  void put(storage* p, storage* body) noexcept {
-    p->body = body;
-    p->at = body->at;
-    ++live.tensors;
-    live.bytes += p->bytes;
+  taken room(std::int64_t bytes) { return taken(memory_, bytes); }
+  /// Memory for recomputed elements of `p`.
+  taken room_for(storage* p) {
+    make_place();
+    evict_for(p->bytes);
+    return taken(memory_, p->bytes);
   }
-  /// Evicts elements until `bytes` more fit within `limit`, or until all others are in use.
-  void evict_for(std::int64_t bytes) noexcept {
-    while (live.bytes + bytes > limit) {
-      storage* const p = cheapest();
-      if (p == nullptr) return;
-      evict(p);
-    }
+  void restore(storage* p, taken& body) noexcept {
+    put(p, body.keep());
+    came(p);
+    ++recompute_count_;
   }
   /// Records how the elements of `p` were computed. `in`: null for numbers, which are in `numbers`.
   template <class Operand> void set_origin(storage* p, eager_code& c, int which, Operand const& operand) {
     std::size_t const n = c.operands.size();
     double const work = work_of(c);
     make_place();
-    auto* const o = new (blocks.take(eager_origin::bytes(n))) eager_origin;
+    auto* const o = new (blocks_.take(eager_origin::bytes(n))) eager_origin;
     o->code = &c;
     o->which = which;
     ++c.counted();
@@ -138,25 +141,6 @@ public:
     o->work = o->again = work;
     p->origin = o;
     came(p);
-  }
-  /// Reserves room in advance, so that adding evictable elements cannot throw.
-  void make_place() {
-    if (may_go_.size() == may_go_.capacity()) may_go_.reserve(2 * may_go_.size() + 16);
-  }
-  void came(storage* p) noexcept {
-    p->origin->place = static_cast<std::int32_t>(may_go_.size());
-    p->origin->used = ++clock_;
-    may_go_.push_back(p);
-  }
-  void evict(storage* p) noexcept {
-    eager_origin& o = *p->origin;
-    o.again = again(p);
-    leave(p);
-    memory.give_back(std::exchange(p->body, nullptr));
-    p->at = nullptr;
-    --live.tensors;
-    live.bytes -= p->bytes;
-    if (on_free) on_free(p->bytes);
   }
   bool try_evict(storage* p) noexcept {
     if (p->origin == nullptr || p->at == nullptr || p->pins != 0) return false;
@@ -172,10 +156,6 @@ public:
     --p->pins;
     settle(p);
   }
-  /// Evicts elements that are only needed to recompute others.
-  void settle(storage* p) noexcept {
-    if (p->origin != nullptr && p->at != nullptr && p->pins == 0 && p->users == p->waiting) evict(p);
-  }
   /// Makes present elements permanent.
   void keep(storage* p) noexcept {
     if (p->origin == nullptr) return;
@@ -184,6 +164,43 @@ public:
   }
 
 private:
+  void put(storage* p, storage* body) noexcept {
+    p->body = body;
+    p->at = body->at;
+    ++tensors_;
+    bytes_ += p->bytes;
+  }
+  /// Evicts elements until `bytes` more fit within the limit, or until all others are in use.
+  void evict_for(std::int64_t bytes) noexcept {
+    while (bytes_ + bytes > limit_) {
+      storage* const p = cheapest();
+      if (p == nullptr) return;
+      evict(p);
+    }
+  }
+  /// Reserves room in advance, so that adding evictable elements cannot throw.
+  void make_place() {
+    if (may_go_.size() == may_go_.capacity()) may_go_.reserve(2 * may_go_.size() + 16);
+  }
+  void came(storage* p) noexcept {
+    p->origin->place = static_cast<std::int32_t>(may_go_.size());
+    p->origin->used = ++clock_;
+    may_go_.push_back(p);
+  }
+  void evict(storage* p) noexcept {
+    eager_origin& o = *p->origin;
+    o.again = again(p);
+    leave(p);
+    memory_.give_back(std::exchange(p->body, nullptr));
+    p->at = nullptr;
+    --tensors_;
+    bytes_ -= p->bytes;
+    if (on_free_) on_free_(p->bytes);
+  }
+  /// Evicts elements that are only needed to recompute others.
+  void settle(storage* p) noexcept {
+    if (p->origin != nullptr && p->at != nullptr && p->pins == 0 && p->users == p->waiting) evict(p);
+  }
   /// The cheapest eviction among a sample of about sqrt(n) elements: the least cost of recomputation per byte
   /// and per time since the last use.
   storage* cheapest() noexcept {
@@ -234,7 +251,7 @@ private:
       }
     std::size_t const n = o->code->operands.size();
     --o->code->counted();
-    blocks.give_back(o, eager_origin::bytes(n));
+    blocks_.give_back(o, eager_origin::bytes(n));
   }
   /// Frees iteratively: a chain of origins may have a million links.
   void end(storage* p) noexcept {
@@ -248,14 +265,14 @@ private:
       bool const there = e->at != nullptr;
       if (there) {
         if (e->origin != nullptr) leave(e);
-        memory.give_back(e->body);
-        --live.tensors;
-        live.bytes -= bytes;
+        memory_.give_back(e->body);
+        --tensors_;
+        bytes_ -= bytes;
       }
       if (e->origin != nullptr) end_origin(e->origin);
       e->bytes = 0; // of the header alone
-      memory.give_back(e);
-      if (there && on_free) on_free(bytes);
+      memory_.give_back(e);
+      if (there && on_free_) on_free_(bytes);
     }
     is_ending_ = false;
   }

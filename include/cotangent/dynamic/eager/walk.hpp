@@ -21,10 +21,10 @@ inline eager_value& root_of(eager_value& v) noexcept { return v.view == nullptr 
 /// A value with memory of its own: two gradients never share memory.
 inline held alone(eager_state& s, held h) {
   if (h.data->users == 1) return h;
-  storage* const own = s.result_storage(h.data->bytes);
+  storage* const own = s.storages.result_storage(h.data->bytes);
   if (h.data->bytes > 0)
     std::memcpy(own->data(), elements_of(s, h.data, {}), static_cast<std::size_t>(h.data->bytes));
-  s.release(std::exchange(h.data, own));
+  s.storages.release(std::exchange(h.data, own));
   return h;
 }
 
@@ -54,7 +54,7 @@ inline held sum_of(eager_state& s, held const& a, held const& b, std::source_loc
 inline void add_to(eager_state& s, held& sum, held const& d, std::source_location where) {
   eager_operand const x[]{operand_of(sum), operand_of(d)};
   eager_code& c = sum_code(s, sum, x, where);
-  if (!s.recording && sum.data->users == 1 && c.single.run != nullptr && s.limit == 0)
+  if (!s.recording && sum.data->users == 1 && c.single.run != nullptr && !s.storages.is_limited())
     run_single(c, [&](int k) { return place_of(x[k]); }, sum.data->data());
   else sum = sum_of(s, sum, d, where);
 }

@@ -98,7 +98,7 @@ inline void write_elements(eager_value& to, eager_value& value, request const& r
   step->writes = true;
   step->code = &code;
   ++code.counted();
-  ++s.live.operations;
+  ++s.operations;
   if (base.now.from != nullptr && base.now.from->owner == &base) base.now.from->owner = nullptr;
   step->edges()[0] = {std::exchange(base.now.from, step), std::exchange(base.now.which, 0)};
   step->edges()[1] = {from.from, from.which};
