@@ -224,25 +224,25 @@ struct archive_access {
     state_reader reader(archived::parsed(text->second), known);
     c.data = cotangent::archive::tensors(std::move(layout));
     graph_state& s = graph_access::state(c.graph);
-    reader.read(s);
+    archived_lists found = reader.read(s);
     // bound data; data of constants go to the graph
-    for (auto const& [t, name] : reader.constants) {
+    for (auto const& [t, name] : found.constants) {
       check_fit(s, t, name, c.data);
       std::string_view const bytes = c.data.bytes(name);
       s.constants.push_back({t, {bytes.begin(), bytes.end()}});
     }
-    for (auto const& [t, name] : reader.constants) c.data.remove(name);
-    for (auto const& [t, name] : reader.binds) {
+    for (auto const& [t, name] : found.constants) c.data.remove(name);
+    for (auto const& [t, name] : found.binds) {
       check_fit(s, t, name, c.data);
       c.bound_.emplace_back(t, name);
     }
-    c.updates_ = reader.updates;
-    for (auto const& [name, t] : reader.results) c.names_.emplace(name, t);
-    for (auto const& [t, name] : reader.binds) c.names_.emplace(name, t);
+    c.updates_ = found.updates;
+    for (auto const& [name, t] : found.results) c.names_.emplace(name, t);
+    for (auto const& [t, name] : found.binds) c.names_.emplace(name, t);
     for (symbol t = 0; t < s.b.get().tensors.size(); ++t)
       if (s.b.tensor(t).region == 0 && s.b.tensor(t).name != none) c.names_.emplace(name_in(s.b, t), t);
     c.data.texts.erase("cotangent.graph");
-    if (lists != nullptr) *lists = std::move(reader);
+    if (lists != nullptr) *lists = std::move(found);
     return c;
   }
 

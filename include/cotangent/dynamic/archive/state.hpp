@@ -59,7 +59,7 @@ inline archived::json state_as_json(graph_state const& s, archived_lists const& 
 
 /// Reads the state, and refuses everything that `ct::dynamic::graph` could not have built. Throws:
 /// `io_error`.
-class state_reader : public archived_lists {
+class state_reader {
   using parts = archived::graph_parts;
   archived::json j_;
   archived::operation_names const& known_;
@@ -69,7 +69,7 @@ public:
   state_reader(archived::json&& j, archived::operation_names const& known)
       : j_(std::move(j)), known_(known) {}
 
-  void read(graph_state& s) {
+  archived_lists read(graph_state& s) {
     if (!j_.is_object() || parts::member_if(j_, "version") == nullptr ||
         j_["version"] != archived::json(archive_version))
       archived::refuse<refusals::archive_version>();
@@ -86,12 +86,13 @@ public:
     s.piecewise = symbols("pieces");
     for (auto const& [x, dx] : pairs("gradients"))
       if (!s.gradients.emplace(x, dx).second) archived::refuse_graph("two gradients are of one symbol");
-    updates = pairs("updates");
-    constants = names("constants");
-    binds = names("binds");
+    archived_lists lists;
+    lists.updates = pairs("updates");
+    lists.constants = names("constants");
+    lists.binds = names("binds");
     archived::json const& all = parts::member(j_, "results");
     if (!all.is_object()) archived::refuse_graph("its results are no object");
-    for (auto const& [name, t] : all.items()) results.emplace_back(name, at(t));
+    for (auto const& [name, t] : all.items()) lists.results.emplace_back(name, at(t));
     std::vector<bool> in_pieces(static_cast<std::size_t>(count_));
     for (symbol const t : s.piecewise) in_pieces[static_cast<std::size_t>(t)] = true;
     for (node const& n : g.nodes)
@@ -102,8 +103,9 @@ public:
       }
     archived::json const* const beside = parts::member_if(j_, "symbols");
     archived_edges const edges = beside != nullptr ? edges_in(*beside, g.nodes.size()) : archived_edges();
-    check(s, edges.all);
+    check(s, lists, edges.all);
     if (beside != nullptr) read_symbols(*beside, edges, s);
+    return lists;
   }
 
 private:
@@ -130,7 +132,7 @@ private:
     return all;
   }
 
-  void check(graph_state const& s, array<dependency> const& edges) const {
+  void check(graph_state const& s, archived_lists const& lists, array<dependency> const& edges) const {
     graph_view const g = s.b.get();
     std::vector<bool> is_input(static_cast<std::size_t>(count_)),
         is_constant(static_cast<std::size_t>(count_));
@@ -149,19 +151,19 @@ private:
       seen.push_back(x);
       seen.push_back(dx);
     }
-    for (auto const& [of, to] : updates) {
+    for (auto const& [of, to] : lists.updates) {
       if (!is_input[static_cast<std::size_t>(of)] || g.tensors[of].type != g.tensors[to].type ||
           g.tensors[of].shape != g.tensors[to].shape)
         archived::refuse_graph("an update has another element type or shape than its input");
       seen.push_back(to);
     }
-    for (auto const& [t, name] : constants) {
+    for (auto const& [t, name] : lists.constants) {
       if (!is_input[static_cast<std::size_t>(t)] || is_constant[static_cast<std::size_t>(t)])
         archived::refuse_graph("a constant is no input");
       is_constant[static_cast<std::size_t>(t)] = true;
     }
-    for (auto const& [t, name] : binds) seen.push_back(t);
-    for (auto const& [name, t] : results) seen.push_back(t);
+    for (auto const& [t, name] : lists.binds) seen.push_back(t);
+    for (auto const& [name, t] : lists.results) seen.push_back(t);
     seen.insert(seen.end(), s.inputs.begin(), s.inputs.end());
     seen.insert(seen.end(), s.piecewise.begin(), s.piecewise.end());
     for (symbol const t : seen)
