@@ -16,11 +16,11 @@ namespace ct = cotangent;
 
 /// A sequence of sequences of numbers, as a loop in a loop records them.
 class by_coordinates {
-  ct::detail::tape tape_;
-  ct::detail::tape::sequence* outer_;
+  ct::detail::tape_stack tape_;
+  ct::detail::tape_stack::sequence* outer_;
 
-  ct::detail::tape::sequence* inner(std::int64_t i) const {
-    ct::detail::tape::sequence* s = nullptr;
+  ct::detail::tape_stack::sequence* inner(std::int64_t i) const {
+    ct::detail::tape_stack::sequence* s = nullptr;
     if (char const* const at = outer_->at(i)) std::memcpy(&s, at, sizeof s);
     return s;
   }
@@ -31,7 +31,7 @@ public:
     outer_ = tape_.make(sizeof(void*), 1);
   }
   char* write(std::int64_t i, std::int64_t j, double value) {
-    ct::detail::tape::sequence* s = inner(i);
+    ct::detail::tape_stack::sequence* s = inner(i);
     if (s == nullptr) {
       std::int64_t const before = outer_->end();
       char* const place = tape_.entry(*outer_, i);

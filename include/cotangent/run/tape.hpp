@@ -194,29 +194,32 @@ private:
 /// The records of loops for their reverse sweep: one entry for each iteration, in growing memory. Memory is
 /// kept from run to run: a run with no more iterations than the previous one allocates nothing. One tape
 /// serves one run at a time.
-class tape : public tape_stack {
-  tape_stack apart_;
+class tape {
+  tape_stack records_, apart_;
 
 public:
   tape() = default;
   tape(tape const&) = default;
   /// Takes over kept records.
-  tape(tape&& other) noexcept : tape_stack(static_cast<tape_stack&&>(other)) {}
+  tape(tape&& other) noexcept : records_(static_cast<tape_stack&&>(other.records_)) {}
   tape& operator=(tape const&) { return *this; }
 
   /// The bytes allocated.
-  std::int64_t bytes() const noexcept { return tape_stack::bytes() + apart_.bytes(); }
+  std::int64_t bytes() const noexcept { return records_.bytes() + apart_.bytes(); }
+  /// Keeps the records after a run, for a new owner. `bytes`: their expected size.
+  void keep(std::int64_t bytes) noexcept { records_.keep(bytes); }
+  /// The stack for records that stay until the run ends.
+  tape_stack& records() noexcept { return records_; }
   /// The stack for records that are read again before the run ends.
   tape_stack& apart() noexcept { return apart_; }
   void begin() noexcept {
-    tape_stack::begin();
+    records_.begin();
     apart_.begin();
   }
   void end() noexcept {
-    tape_stack::end();
+    records_.end();
     apart_.end();
   }
-  bool failed() const noexcept { return tape_stack::failed() || apart_.failed(); }
 };
 
 } // namespace cotangent::detail

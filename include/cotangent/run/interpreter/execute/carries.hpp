@@ -15,7 +15,7 @@
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
-using tape_sequence = tape::sequence;
+using tape_sequence = tape_stack::sequence;
 static_assert(whole_lines(sizeof(tape_sequence)) == sequence_bytes);
 
 inline tape_sequence* sequence_at(char const* cell) noexcept {

@@ -54,8 +54,8 @@ struct region_code {
 
 /// The initial state of a run of the graph itself.
 inline run_context context_of(array<region_code> const& codes, char** bases, tape* record) noexcept {
-  return {bases, codes.data(), record, record == nullptr ? nullptr : &record->apart(),
-          reinterpret_cast<char*>(bases) + codes[0].marks};
+  return {bases, codes.data(), record == nullptr ? nullptr : &record->records(),
+          record == nullptr ? nullptr : &record->apart(), reinterpret_cast<char*>(bases) + codes[0].marks};
 }
 
 /// Swaps the stacks of the tape while a step runs whose record goes to the stack `apart`. Records of its
@@ -68,7 +68,7 @@ public:
   records_apart(run_context& c, record_place const& place)
       : c_(c), apart_(place.apart && c.record != nullptr) {
     if (!apart_) return;
-    tape::mark const here = c.apart->here();
+    tape_stack::mark const here = c.apart->here();
     if (place.mark >= 0) std::memcpy(c.marks + place.mark * std::int64_t{sizeof here}, &here, sizeof here);
     swap_stacks();
   }
@@ -86,7 +86,7 @@ private:
 };
 inline void run_release(program_data const&, std::int32_t which, run_context& c) {
   if (c.apart == nullptr) return;
-  tape::mark mark;
+  tape_stack::mark mark;
   std::memcpy(&mark, c.marks + which * std::int64_t{sizeof mark}, sizeof mark);
   c.apart->back_to(mark);
 }
@@ -112,7 +112,7 @@ public:
   }
   void run() noexcept {
     if (!records_) return code_.run_steps(own_);
-    tape::mark const record = own_.record->here(), apart = own_.apart->here();
+    tape_stack::mark const record = own_.record->here(), apart = own_.apart->here();
     code_.run_steps(own_);
     if (!keeps_) own_.record->back_to(record);
     own_.apart->back_to(apart);

@@ -147,7 +147,7 @@ private:
     code.program = static_cast<program_data&&>(e.program);
     code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
     code.marks = 8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs);
-    code.table_bytes = whole_lines(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape::mark)));
+    code.table_bytes = whole_lines(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape_stack::mark)));
     code.scratch_bytes = e.scratch_bytes;
     code.kept_bytes = e.kept_bytes;
     // Kernels read whole packs, up to a line beyond the last element.
