@@ -31,11 +31,13 @@ struct local_values<Stage, std::index_sequence<K...>>
 template <int K, class T, int Count> COTANGENT_INLINE T* local(local_value<K, T, Count>& v) noexcept { return v.of; }
 
 /// A loop. Its scratch memory: second buffers of carried values, then the workspace of the body or of the condition.
-template <class Stage, int K, class Context> struct loop_code : loop_sequences<Stage, K, Context> {
-  using base = loop_sequences<Stage, K, Context>;
-  using base::all, base::g, base::note, base::operand_at, base::original, base::result_at, base::at, base::has_condition,
-      base::is_limited, base::known_limit, base::has_growing;
-  using typename base::body_stage, typename base::iterations, typename base::cursors, typename base::scans, typename base::stacks;
+template <class Stage, int K, class Context> struct loop_code : control_memory<Stage, K, Context> {
+  using base = control_memory<Stage, K, Context>;
+  using base::all, base::note, base::operand_at, base::original, base::result_at;
+  using sequences = loop_sequences<Stage, K, Context>;
+  using body_stage = typename sequences::body_stage;
+  static constexpr detail::loop_layout at = sequences::at;
+  static constexpr bool has_condition = sequences::has_condition;
   using body = typename base::template program<at.body>;
   using condition = typename base::template program<has_condition ? at.condition : at.body>;
   static constexpr int carried = at.carried, inputs = at.input_count(), outputs = at.output_count();
@@ -73,28 +75,38 @@ template <class Stage, int K, class Context> struct loop_code : loop_sequences<S
   static status run(Context const& x) noexcept {
     typename base::addresses const a = base::find(x);
     std::int64_t first = 0, limit = INT64_MAX;
-    if constexpr (known_limit >= 0) limit = known_limit;
-    else if constexpr (is_limited) limit = base::integer(a.of[operand_at(detail::loop_layout::limit())]);
-    if constexpr (at.has_start()) first = base::integer(a.of[operand_at(at.start())]);
+    if constexpr (sequences::known_limit >= 0) limit = sequences::known_limit;
+    else if constexpr (sequences::is_limited) limit = integer(a.of[operand_at(detail::loop_layout::limit())]);
+    if constexpr (at.has_start()) first = integer(a.of[operand_at(at.start())]);
     std::int64_t const most = limit > first ? limit - first : 0;
     iterations i{first, limit, most, 0, status::ok};
     cursors c;
-    if constexpr (has_growing) {
+    if constexpr (sequences::has_growing) {
       if (x.tape->failed()) { // the number of iterations may be that of a loop that found no memory
         i.most = 0;
         i.found = status::out_of_memory;
       }
-      base::make_sequences(x, i, c, stacks{});
+      sequences::make_sequences(x, i, c, stacks{});
     }
     if constexpr (is_small) run_small(x, a, i, c);
     else run_large(x, a, i, c);
-    if constexpr (has_growing) base::put_sequences(a, i, c, stacks{});
-    base::clear_rest(x, a, i, stacks{});
+    if constexpr (sequences::has_growing) sequences::put_sequences(a, i, c, stacks{});
+    sequences::clear_rest(x, a, i, stacks{});
     __builtin_memcpy(a.of[result_at(at.trips())], &i.done, sizeof i.done);
     return i.found;
   }
 
 private:
+  using iterations = typename sequences::iterations;
+  using cursors = typename sequences::cursors;
+  using scans = typename sequences::scans;
+  using stacks = typename sequences::stacks;
+  static std::int64_t integer(char const* p) noexcept {
+    std::int64_t v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  }
+
   // ---- small bodies
 
   using locals = local_values<body_stage, std::make_index_sequence<static_cast<std::size_t>(at.scan(0))>>;
@@ -133,7 +145,7 @@ private:
   COTANGENT_INLINE static void run_small(Context const& x, typename base::addresses const& a, iterations& i, [[maybe_unused]] cursors& c) noexcept {
     locals v;
     load_locals(v, a, std::make_index_sequence<static_cast<std::size_t>(at.scan(0) - 1)>{});
-    [[maybe_unused]] std::int64_t const most = base::room(x, i.first);
+    [[maybe_unused]] std::int64_t const most = sequences::room(x, i.first);
     for (; i.done < i.most; ++i.done) {
       std::int64_t const index = i.index();
       local<0>(v)[0] = index;
@@ -148,12 +160,12 @@ private:
           if (!goes_on) break;
         }
       }
-      if (!base::fits(i, most)) break;
-      if constexpr (has_growing)
-        if (!base::advance(x, a, i, c)) break;
-      base::set_slices(x, a, i, c, in, scans{});
+      if (!sequences::fits(i, most)) break;
+      if constexpr (sequences::has_growing)
+        if (!sequences::advance(x, a, i, c)) break;
+      sequences::set_slices(x, a, i, c, in, scans{});
       set_next(v, out, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
-      base::set_entries(x, a, i, c, out, stacks{});
+      sequences::set_entries(x, a, i, c, out, stacks{});
       note(i.found, body::run(nullptr, in, out, nullptr));
     }
     store_locals(v, a, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
@@ -192,7 +204,7 @@ private:
                                          [[maybe_unused]] cursors& c, std::index_sequence<C...>) noexcept {
     char* scratch = x.scratch;
     carry v[carried + 1]{begin<static_cast<int>(C)>(x, a, i.most, scratch)...};
-    [[maybe_unused]] std::int64_t const most = base::room(x, i.first);
+    [[maybe_unused]] std::int64_t const most = sequences::room(x, i.first);
     std::int64_t index = 0;
     void const* in[inputs];
     void* out[outputs + 1];
@@ -209,12 +221,12 @@ private:
           if (!goes_on) break;
         }
       }
-      if (!base::fits(i, most)) break;
-      if constexpr (has_growing)
-        if (!base::advance(x, a, i, c)) break;
-      base::set_slices(x, a, i, c, in, scans{});
+      if (!sequences::fits(i, most)) break;
+      if constexpr (sequences::has_growing)
+        if (!sequences::advance(x, a, i, c)) break;
+      sequences::set_slices(x, a, i, c, in, scans{});
       for (int k = 0; k < carried; ++k) out[k] = v[k].next;
-      base::set_entries(x, a, i, c, out, stacks{});
+      sequences::set_entries(x, a, i, c, out, stacks{});
       note(i.found, run_inner<body, returns_sequences>(x, scratch, in, out));
       for (int k = 0; k < carried; ++k) {
         char* const written = v[k].next;
