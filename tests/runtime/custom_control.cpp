@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -196,6 +197,92 @@ TEST_CASE("forward mode refuses a rule for cotangents with a loop that computes 
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   CHECK(refused("forward mode needs a rule that is linear", [&] { (void)ct::jvp(f)(x, x); }));
+}
+
+// Rules that cannot be transposed. (x: the argument, d: its tangent, or the cotangent of the result)
+inline constexpr std::tuple other_rules{
+    [](auto x, auto d) { return d + x; },
+    [](auto x, auto d) { return ct::fma(x, d, x); },
+    [](auto x, auto) { return x; },
+    [](auto, auto d) { return ct::sign(d); },
+    [](auto, auto d) { return ct::round(d); },
+    [](auto, auto d) { return ct::stop_gradient(d); },
+    [](auto x, auto d) { return ct::select(x > 3.5, d, 1.0); },
+    [](auto, auto d) { return ct::select(d > 0.0, d, 2.0 * d); },
+    [](auto x, auto d) { return ct::stack<0>(d(0), x(0)); },
+    [](auto x, auto d) { return ct::at(d, 0).set(x(1)); },
+    [](auto, auto d) { return ct::cond(ct::sum(d) > 0.5, [](auto u) { return u; }, [](auto u) { return u * 2.0; })(d); },
+    [](auto, auto d) { return ct::for_loop(2, [](auto, auto s) { return ct::floor(s); }, d); },
+    [](auto, auto d) {
+      return ct::while_loop([](auto, auto s) { return ct::sum(s) < 9.0; }, [](auto, auto s) { return s * 2.0; }, d);
+    },
+};
+inline constexpr std::tuple linear_rules{
+    [](auto x, auto d) { return d * x + 0.0 * x; },
+    [](auto x, auto d) { return -(x * (d - 0.0 * x)) / (x + 1.0); },
+    [](auto x, auto d) { return ct::select(x > 3.5, d, 0.0 * d); },
+    [](auto, auto d) { return ct::stack<0>(d(1), d(0)); },
+    [](auto, auto d) { return ct::at(d, 0).set(2.0 * d(1)); },
+    [](auto x, auto d) { return ct::cond(ct::sum(x) > 0.5, [](auto u) { return u; }, [](auto u) { return u * 2.0; })(d); },
+    [](auto x, auto d) { return ct::matmul(ct::outer(x, x), d); },
+};
+
+TEST_CASE("a rule that is not linear in the tangents, or in the cotangent, is not transposed") {
+  auto const each = [](auto const& rules, bool linear) {
+    int k = 0;
+    auto const one = [&](auto rule) {
+      INFO("rule " << k++);
+      ct::dynamic::graph g;
+      auto const x = g.input<double>("x", {2});
+      auto const own = [](auto a) { return a * 1.0; };
+      auto const by_tangents = ct::custom_jvp(own, [](auto a, auto da) { return decltype(rule){}(a, da); });
+      auto const by_cotangents = ct::custom_vjp(own, [](auto a, auto, auto dy) { return decltype(rule){}(a, dy); });
+      std::vector<ct::dynamic::expr<double>> both{ct::jacfwd(by_tangents)(x), ct::jacrev(by_cotangents)(x)};
+      if (!linear) {
+        CHECK(refused("reverse mode needs a rule that is linear", [&] { (void)g.gradient({ct::sum(by_tangents(x))}, {x}); }));
+        CHECK(refused("forward mode needs a rule that is linear", [&] { (void)ct::jvp(by_cotangents)(x, x); }));
+        (void)g.compile({both[0], both[1]});
+        return;
+      }
+      both.push_back(ct::jacrev(by_tangents)(x));
+      both.push_back(ct::jacfwd(by_cotangents)(x));
+      auto p = g.compile({both[0], both[1], both[2], both[3]});
+      p.bind(x, std::vector<double>{3, 4});
+      p.run();
+      auto const entry = [&](int j, int row, int column) { return p.value(both[static_cast<std::size_t>(j)]).data()[2 * row + column]; };
+      for (int row = 0; row < 2; ++row)
+        for (int column = 0; column < 2; ++column) {
+          CHECK(entry(0, row, column) == Approx(entry(2, row, column)));
+          CHECK(entry(1, row, column) == Approx(entry(3, row, column)));
+          CHECK(entry(0, row, column) == Approx(entry(1, column, row)));
+        }
+    };
+    std::apply([&](auto... rule) { (one(rule), ...); }, rules);
+  };
+  each(other_rules, false);
+  each(linear_rules, true);
+}
+
+TEST_CASE("a derivative that does not depend on cotangents or tangents is in each row of a Jacobian") {
+  constexpr auto f = ct::custom_vjp([](auto a, auto b) { return a * b; },
+                                    [](auto a, auto b, auto, auto d) { return std::tuple(d * b, 0.0 * a + 7.0); });
+  constexpr auto g = ct::custom_jvp([](auto a) { return a * a; }, [](auto a, auto) { return a; });
+  ct::tensor<double, 2> const x{3, 4}, w{5, 6};
+  CHECK(std::get<1>(ct::jacrev<0, 1>(f)(x, w)) == ct::tensor<double, 2, 2>{{7, 7}, {7, 7}});
+  CHECK(std::get<1>(ct::vjp<0, 1>(f)(x, w, ct::tensor<double, 2>{1, 0}).second) == ct::tensor<double, 2>{7, 7});
+  CHECK(ct::jacfwd(g)(x) == ct::tensor<double, 2, 2>{{3, 3}, {4, 4}});
+}
+
+TEST_CASE("the refusal of a rule names its function, also if that computes a value that was there before") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const right = ct::custom_jvp([](auto a) { return a * a; }, [](auto a, auto d) { return 2.0 * a * d; });
+  auto const wrong = ct::custom_jvp([](auto a) { return a * a; }, [](auto, auto d) { return d * d; });
+  auto const first = ct::sum(right(x));
+  int const line = __LINE__ - 2; // of the wrong rule
+  auto const second = ct::sum(wrong(x));
+  (void)g.gradient({first}, {x});
+  CHECK(refused(("custom_control.cpp:" + std::to_string(line)).c_str(), [&] { (void)g.gradient({second}, {x}); }));
 }
 
 TEST_CASE("a rule for tangents may contain a loop") {

@@ -666,8 +666,8 @@ TEST_CASE("named sizes are given when the graph is prepared") {
 
 namespace {
 
-struct softsign : extend::elementwise<1> {
-  static constexpr char const* name = "softsign";
+struct own_softsign : extend::elementwise<1> {
+  static constexpr char const* name = "own_softsign";
   template <class V> static constexpr V apply(V x) {
     return static_cast<V>(x / (math::abs(x) + math::broadcast<V>(1)));
   }
@@ -679,12 +679,12 @@ TEST_CASE("a user's operation runs whether it is listed or not") {
   for (std::int64_t const n : lengths) {
     graph_under_test t;
     term const x = t.input(element::float32, n);
-    t.output(extend::apply<softsign>(x) + 1);
+    t.output(extend::apply<own_softsign>(x) + 1);
     extend::graph_view const g = t.finish();
     dice d(1);
     detail::array<values> const inputs = reference::inputs_of(g, d, -2, 2);
     compare(g, inputs, fast ? 1e-5 : 0);
-    compare(g, inputs, fast ? 1e-5 : 0, operations<softsign>{});
+    compare(g, inputs, fast ? 1e-5 : 0, operations<own_softsign>{});
   }
 }
 

@@ -131,10 +131,13 @@ private:
     builder& b = *found.b;
     symbols_of_leaves in{b}, out{b};
     (visit_leaves(x, in), ...);
+    std::int32_t const before = b.get().nodes.size();
     auto const y = detail::called(f, x...);
     visit_leaves(y, out);
     array<symbol> results = out.ids;
     if (b.failed().why == nullptr) {
+      // (a node that was there already has the line of another call)
+      if (std::int32_t const p = out.ids.size() > 0 ? b.tensor(out.ids[0]).producer : none; p >= before) b.place = b.get().nodes[p].where;
       flat_values const arguments(b, in.ids), values(b, out.ids);
       if (arguments.count() > 0 && values.count() > 0) results = with_rules<Y, X...>(b, in.ids, arguments, out.ids, values);
     }
@@ -146,7 +149,6 @@ private:
   template <class Y, class... X>
   constexpr array<symbol> with_rules(builder& b, array<symbol> const& in, flat_values const& arguments,
                                      array<symbol> const& out, flat_values const& values) const {
-    if (node const* const last = b.producer(out[0]); last != nullptr) b.place = last->where;
     std::source_location const where = b.place;
     array<symbol> all;
     all.push(values.joined(out));

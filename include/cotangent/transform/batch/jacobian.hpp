@@ -56,6 +56,8 @@ public:
     units const u = units_of(from, from_count);
     if (single) all = one;
     else batch(b_, {seeds.data(), u.rows.data(), from_count, u.total, one.data(), to_count}, all.data());
+    for (int k = 0; k < to_count && b_.failed().why == nullptr; ++k)
+      if (all[k] == none && one[k] != none) all[k] = repeated(one[k], u.total);
     if (b_.failed().why != nullptr) return;
     for (int j = 0; j < r_.output_count; ++j)
       for (int k = 0; k < r_.wrt_count; ++k)
@@ -74,8 +76,8 @@ public:
     batch(b_, {seeds.data(), u.rows.data(), count, u.total, one.data(), count}, all.data());
     for (int k = 0; k < count && b_.failed().why == nullptr; ++k) {
       tensor_symbol const t = b_.tensor(r_.wrt[k]);
-      result[k] = all[k] == none ? extend::constant(b_, t.type, t.shape, 0).id
-                                 : extend::sum(term{&b_, all[k]} * term{&b_, u.rows[k]}, 1u).id;
+      if (all[k] != none) result[k] = extend::sum(term{&b_, all[k]} * term{&b_, u.rows[k]}, 1u).id;
+      else result[k] = one[k] != none ? one[k] : extend::constant(b_, t.type, t.shape, 0).id;
     }
   }
 
@@ -112,6 +114,13 @@ private:
       u.rows.push(op::reshape::of(among, b_.shape(rows)).id);
     }
     return u;
+  }
+  /// The derivative in every row, of a user's rule that gives it for all cotangents or tangents.
+  constexpr symbol repeated(symbol one, dimension count) {
+    dimensions const d = b_.dims(one);
+    dimensions rows{d.rank + 1, {count}};
+    for (int a = 0; a < d.rank; ++a) rows.size[a + 1] = d.size[a];
+    return op::sum::repeat(term{&b_, one}, b_.shape(rows), 1u).id;
   }
   constexpr term unit_matrix(element type, dimension n) {
     std::int32_t const shape = b_.shape({2, {n, n}});

@@ -3,7 +3,7 @@
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_CUSTOM_HPP
 
 #include <cotangent/transform/differentiate/backward_sweep.hpp>
-#include <cotangent/transform/differentiate/custom_rule.hpp>
+#include <cotangent/transform/differentiate/linear_rule.hpp>
 
 #include <cstdint>
 
@@ -22,20 +22,23 @@ constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol cons
   array<symbol> dx(of.size() + 1, none);
   if (!layout.reverse) {
     symbol const dy = id(layout.value_tangent());
-    gradient_request const r{&dy, cotangent, 1, of.data(), of.size()};
-    std::int32_t const before = b.get().nodes.size(); // (readers of the function's value may depend on the rule)
-    if (!backward_sweep(s, r, at).run(r, dx.data())) return;
     array<symbol> tangents;
     std::int32_t begin = at;
     for (int k = 0; k < layout.arguments; ++k) {
       tangents.push(id(layout.tangent(k)));
       if (std::int32_t const p = b.tensor(tangents.back()).producer; p < begin) begin = p;
     }
+    auto const same = [](symbol t) { return t; };
+    rule_copy const given_rule(b, at, at, tangents.data(), tangents.data(), tangents.size(), same);
+    if (!linear_rule(b, given_rule).holds(&dy, 1)) return b.fail({why<refusals::custom_backward>(), {}, {}, at, n.where});
+    gradient_request const r{&dy, cotangent, 1, of.data(), of.size()};
+    std::int32_t const before = b.get().nodes.size(); // (readers of the function's value may depend on the rule)
+    if (!backward_sweep(s, r, at).run(r, dx.data())) return;
     // A loop may carry tangents beside what its adjoint reads. (At run time, loops of the rule may follow the function.)
     bool has_control = false;
     for (std::int32_t i = begin; i < b.get().nodes.size(); ++i) has_control = has_control || b.get().nodes[i].op->kind == operation_kind::control;
     if (!has_control) {
-      rule_copy const rule(b, at, b.get().nodes.size(), tangents.data(), tangents.data(), tangents.size(), [](symbol t) { return t; }, before);
+      rule_copy const rule(b, at, b.get().nodes.size(), tangents.data(), tangents.data(), tangents.size(), same, before);
       for (int k = 0; k < of.size(); ++k)
         if (dx[k] != none && rule.varies(dx[k])) return b.fail({why<refusals::custom_backward>(), {}, {}, at, n.where});
     }

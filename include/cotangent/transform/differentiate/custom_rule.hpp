@@ -125,6 +125,9 @@ public:
   }
   /// True if `t` depends on a placeholder.
   constexpr bool varies(symbol t) const { return t >= low_ && varies_[t - low_]; }
+  constexpr bool is_placeholder(symbol t) const { return varies(t) && copies_[t - low_] != none; }
+  constexpr array<std::int32_t> const& nodes() const { return nodes_; } // operands before readers
+  constexpr symbol low() const { return low_; } // no symbol before it varies
 
   constexpr void run(symbol const* outputs, int count, symbol* results) {
     for (int k = 0; k < count; ++k)

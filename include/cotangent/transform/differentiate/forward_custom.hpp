@@ -4,6 +4,7 @@
 
 #include <cotangent/transform/differentiate/backward_control.hpp>
 #include <cotangent/transform/differentiate/forward_sweep.hpp>
+#include <cotangent/transform/differentiate/linear_rule.hpp>
 
 #include <cstdint>
 
@@ -37,6 +38,8 @@ constexpr void custom_tangent(forward_scope const& s, std::int32_t at, symbol co
     return;
   }
   symbol const value = id(layout.value()), cotangent = id(layout.value_cotangent()), y = id(n.operand_count);
+  rule_copy const rule(b, at, at, &cotangent, &cotangent, 1, same);
+  if (!linear_rule(b, rule).holds(of.data(), of.size())) return b.fail({why<refusals::custom_forward>(), {}, {}, at, n.where});
   symbol dy = none;
   gradient_request const r{of.data(), dx.data(), of.size(), &cotangent, 1};
   sweep_scope const scope{b, s.index, s.region, nullptr, control_adjoint};
