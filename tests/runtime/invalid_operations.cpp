@@ -60,6 +60,16 @@ TEST_CASE("Movement operations refuse axes and sizes that do not fit") {
     auto a = g.input<double>("a", {4, 3});
     (void)ct::permute(a, {0, INT_MAX});
   }));
+  CHECK(refused("an axis must be less than the rank of the operand (3 and 3); in expand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::expand(a, 3);
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand (3 and 3); in expand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::expand<-4>(a);
+  }));
   CHECK(refused("split: the number of parts must divide the extent of the axis, which must be a number", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});

@@ -48,7 +48,7 @@ auto stack(std::initializer_list<X> parts, std::int64_t axis, std::source_locati
 
 /// With a new axis of size 1 at this position of the result.
 template <detail::open_expr X> auto expand(X const& x, std::int64_t axis, std::source_location where = std::source_location::current()) {
-  return X::lift(where, detail::with_values<detail::join_kind<true>>({&axis, 1}), x);
+  return X::lift(where, detail::with_values<detail::expand_kind>({&axis, 1}), x);
 }
 /// Without these axes, which have size 1.
 template <detail::open_expr X>

@@ -287,7 +287,7 @@ constexpr auto squeeze(X const& x, std::source_location where = std::source_loca
 /// With a new axis of size 1 at position Axis of the result (NumPy: expand_dims).
 template <int Axis, detail::operand X>
 constexpr auto expand(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::stack_fn<Axis>{}, x);
+  return detail::lift(where, detail::with_constants<detail::expand_kind, Axis>{}, x);
 }
 /// Elements moved By positions along an axis, the last if left out; those beyond the end return at the beginning.
 template <std::int64_t By, int Axis = -1, detail::operand X>

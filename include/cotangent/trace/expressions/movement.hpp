@@ -123,7 +123,10 @@ template <bool New> struct join_kind {
     return d;
   }
 };
-/// The same of a list.
+struct expand_kind : join_kind<true> {
+  static constexpr char const* name = "expand";
+};
+/// Joins the operands of a list.
 template <bool New> struct join_list : with_values<join_kind<New>> {
   using with_values<join_kind<New>>::with_values;
   constexpr term of_list(builder& b, symbol* parts, int count) const {
