@@ -78,6 +78,24 @@ TEST_CASE("Bodies keep elements and shapes, and their values do not leave them")
     auto c = g.input<I>("c");
     (void)ct::case_of(c, [](auto s) { return s; }, [](auto s) { return ct::sum(s); })(a);
   }));
+  // The shapes have as many elements.
+  CHECK(refused("must have the element type and shape of its result (double [4] and double [2, 2]); in case_of", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    auto c = g.input<I>("c");
+    (void)ct::case_of(c, [](auto s) { return ct::reshape(s, {2, 2}); })(a);
+  }));
+  CHECK(refused("must give the same element types and shapes (double [4] and double [2, 2]); in cond", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    auto c = g.input<bool>("c");
+    (void)ct::cond(c, [](auto s) { return ct::reshape(s, {2, 2}); }, [](auto s) { return s; })(a);
+  }));
+  CHECK(refused("must keep its element type and shape (double [4] and double [2, 2]); in for_loop", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::for_loop(3, [](auto, auto s) { return ct::reshape(s, {2, 2}); }, a);
+  }));
 }
 
 /// y, and its gradient with respect to x = 3, which is bound; a count or a selector is bound too.

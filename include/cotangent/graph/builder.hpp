@@ -66,6 +66,10 @@ public:
   constexpr void refuse(dimension a = 0, dimension b = 0, std::source_location where = {}) noexcept {
     fail({detail::why<Refusal>(), extent_of(a), extent_of(b), none, where});
   }
+  /// Two tensors must have the same type.
+  template <class Refusal> constexpr void refuse_types(symbol a, symbol b, std::source_location where) noexcept {
+    fail({detail::why<Refusal>(), extent_of(count(dims(a))), extent_of(count(dims(b))), none, where, {a, b}});
+  }
 
   constexpr tensor_symbol const& tensor(symbol t) const noexcept { return g_.tensors[t]; }
   constexpr dimensions const& dims(symbol t) const noexcept { return g_.shapes[g_.tensors[t].shape]; }

@@ -24,6 +24,7 @@ struct failure {
   extent right{};
   std::int32_t node = -1;
   std::source_location where{};
+  std::int32_t types[2]{-1, -1}; // two tensors whose types differ: the message gives these in place of the extents
 };
 
 template <class Refusal> struct refusal_of {

@@ -45,7 +45,14 @@ inline shape shape_of(builder const& b, symbol t) {
 
 template <class = void> message words_of(builder const& b, failure const& f, request const& r) {
   message text(f.why->text);
-  if (!(f.left == extent{}) || !(f.right == extent{})) {
+  auto const put_type = [&](symbol t) { text.put(name_of(b.tensor(t).type)).put(" ").put(shape_of(b, t)); };
+  if (f.types[0] != none) {
+    text.put(" (");
+    put_type(f.types[0]);
+    text.put(" and ");
+    put_type(f.types[1]);
+    text.put(")");
+  } else if (!(f.left == extent{}) || !(f.right == extent{})) {
     text.put(" (").put(f.left);
     if (!(f.right == extent{})) text.put(" and ").put(f.right);
     text.put(")");
@@ -60,7 +67,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
     text.put(k == 0 ? " of " : k + 1 == r.operand_count ? " and " : ", ");
     if (std::int32_t const name = b.tensor(t).name; name != none)
       text.put(b.get().names.data() + name).put(" ");
-    text.put(name_of(b.tensor(t).type)).put(" ").put(shape_of(b, t));
+    put_type(t);
   }
   std::source_location const where = f.where.line() != 0 ? f.where : r.where;
   if (where.line() != 0) text.put(", at ").put(where.file_name()).put(":").put(where.line());

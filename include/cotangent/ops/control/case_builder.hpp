@@ -70,9 +70,8 @@ public:
       for (int j = 0; j < branches_.size() && b_.failed().why == nullptr; ++j) {
         extend::symbol const y = output(j, k);
         if (y != extend::none && like != extend::none && !detail::same_value_type(b_.tensor(y), b_.tensor(like))) {
-          extend::dimension const n = b_.count(b_.dims(y)), m = b_.count(b_.dims(like));
-          if (j == 0) b_.refuse<refusals::case_bypass>(m, n, where);
-          else b_.refuse<refusals::case_type>(n, m, where);
+          if (j == 0) b_.refuse_types<refusals::case_bypass>(like, y, where);
+          else b_.refuse_types<refusals::case_type>(y, like, where);
         }
         if (like == extend::none) like = y;
       }

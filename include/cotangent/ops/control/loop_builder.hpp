@@ -108,7 +108,7 @@ public:
     for (int k = 0; k < all.size(); ++k) (void)inside(all[k]);
     for (int k = 0; k < count && k < at_.carried; ++k)
       if (!detail::same_value_type(b_.tensor(inits_[k]), b_.tensor(next[k])))
-        b_.refuse<refusals::loop_carried>(b_.count(b_.dims(inits_[k])), b_.count(b_.dims(next[k])), b_.place);
+        b_.refuse_types<refusals::loop_carried>(inits_[k], next[k], b_.place);
     b_.set_outputs(all.data(), all.size(), body_.region);
     at_.body = body_.region;
     at_.stacked = entry_count;
