@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
 #include <cotangent/eager.hpp>
 #include <cotangent/random.hpp>
 
@@ -19,6 +20,16 @@ namespace {
 namespace ct = cotangent;
 namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
+
+TEST_CASE("checkpoint_sequence refuses negative numbers of blocks for variables") {
+  auto const layer = [](auto state, auto one) { return state * one; };
+  for (ct::sequence_options const o : {ct::sequence_options{.segments = -2}, ct::sequence_options{.slots = -2}})
+    CHECK(refused("segments and slots must be at least 0, which leaves the number to the library; in checkpoint_sequence, at", [&] {
+      dynamic::eager e;
+      auto x = e.parameter(1.0);
+      (void)ct::checkpoint_sequence(layer, o)(x, std::vector{x, x});
+    }));
+}
 
 TEST_CASE("A function of variables refuses those of another recorder") {
   CHECK(refused("eager: a variable must hold a value", [] {

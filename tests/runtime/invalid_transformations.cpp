@@ -253,7 +253,7 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
   CHECK(refused("custom_jvp: the rule must return the tangent of the result",
                 [&] { (void)ct::custom_jvp(twice, [](auto, auto d) { return ct::sum(d); })(x); }));
   for (ct::sequence_options const o : {ct::sequence_options{.segments = -2}, ct::sequence_options{.slots = -2}})
-    CHECK(refused("checkpoint_sequence: segments and slots must be at least 0",
+    CHECK(refused("segments and slots must be at least 0, which leaves the number to the library; in checkpoint_sequence, at",
                   [&] { (void)ct::checkpoint_sequence([](auto state, auto layer) { return state * layer; }, o)(x, std::vector{x, x}); }));
   CHECK(refused("root: the first value must be a number or a vector",
                 [&] { (void)ct::root([](auto z, auto c) { return z - c; }, m, m); }));

@@ -186,6 +186,9 @@ public:
   template <class Fn> static variable lift_list(std::source_location where, Fn const& fn, std::vector<variable> const& all) {
     return detail::eager_lift_list(where, fn, all);
   }
+  template <class Refusal> [[noreturn]] static void refuse(char const* name, std::source_location where) {
+    detail::refuse_call<Refusal>(name, where);
+  }
   cotangent::detail::standing standing() const noexcept { return {}; }
   void* graph_held() const noexcept { return nullptr; }
   struct undo { // no graph is built

@@ -100,6 +100,10 @@ public:
   template <class Fn> static expr lift_list(std::source_location where, Fn const& fn, std::vector<expr> const& all) {
     return detail::lift_list(where, fn, all);
   }
+  /// Throws a failure of a function that has not added anything to a graph.
+  template <class Refusal> [[noreturn]] static void refuse(char const* name, std::source_location where) {
+    detail::refuse_call<Refusal>(name, where);
+  }
   void* graph_held() const noexcept { return at_.s; }
   using undo = detail::undo;
   cotangent::detail::standing standing() const noexcept {

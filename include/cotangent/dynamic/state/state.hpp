@@ -17,6 +17,7 @@
 #include <cstring>
 #include <memory>
 #include <source_location>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -99,6 +100,9 @@ template <class Refusal>
 [[noreturn]] inline void raise(builder const& b, request const& r, extent const& left = {},
                                extent const& right = {}) {
   raise(b, {why<Refusal>(), left, right, none, {}}, r);
+}
+template <class Refusal> [[noreturn]] void refuse_call(char const* name, std::source_location where) {
+  raise<Refusal>(builder(), {name, static_cast<int>(std::char_traits<char>::length(name)), nullptr, 0, where});
 }
 
 using control_maker = cotangent::detail::control_builder;

@@ -7,6 +7,7 @@
 #include <cotangent/transform/differentiate/checkpoint_schedule.hpp>
 
 #include <cstddef>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 
@@ -26,6 +27,8 @@ struct sequence_options {
   // Instead: the number of values between layers that are stored at one time, the first included; as few
   // layers run again as possible. 0: `segments` or `recursive` decides.
   int slots = 0;
+
+  constexpr bool is_negative() const { return segments < 0 || slots < 0; }
 };
 
 namespace detail {
@@ -53,7 +56,7 @@ class sequence_blocks {
 public:
   constexpr sequence_blocks(builder* b, int total, sequence_options const& o)
       : b_(b), total_(total), length_(0), chain_end_(total), slots_(o.slots < 0 ? 0 : o.slots) {
-    if (b != nullptr && (o.segments < 0 || o.slots < 0)) b->refuse<refusals::sequence_blocks>();
+    if (b != nullptr && o.is_negative()) b->refuse<refusals::sequence_blocks>(0, 0, b->place);
     if (o.recursive || slots_ > 0 || total == 0) return;
     int segments = o.segments;
     if (segments <= 0)
@@ -83,19 +86,27 @@ template <class F> struct sequence_function {
   [[no_unique_address]] F f;
   sequence_options options;
 
-  template <class X, class Layers> constexpr auto operator()(X const& x, Layers const& layers) const {
+  template <class X, class Layers>
+  constexpr auto operator()(X const& x, Layers const& layers,
+                            std::source_location where = std::source_location::current()) const {
     static_assert(tuple_sized<Layers> || holds_values<Layers>,
                   "cotangent: checkpoint_sequence: the layers must be an array, a tuple or a container");
     if constexpr (find_open<X>()) {
+      using leaf = open_leaf<X>;
+      if (options.is_negative()) leaf::template refuse<refusals::sequence_blocks>("checkpoint_sequence", where);
       open_builder found;
       visit_leaves(x, found);
       if (found.b == nullptr) return layer_by_layer(nullptr, x, layers);
-      return all_or_nothing<open_leaf<X>>(found, [&] { return layer_by_layer(found.b, x, layers); });
+      return all_or_nothing<leaf>(found, [&] {
+        found.b->place = where;
+        return layer_by_layer(found.b, x, layers);
+      });
     } else {
       found_builder found;
       visit_leaves(x, found);
       if (found.b == nullptr) return layer_by_layer(nullptr, x, layers);
       builder_scope const outer(*found.b);
+      found.b->place = where;
       return layer_by_layer(found.b, x, layers);
     }
   }
@@ -141,8 +152,9 @@ template <class... F> struct layers_function {
   std::tuple<F...> layers;
   sequence_options options;
 
-  template <class X> constexpr auto operator()(X const& x) const {
-    return sequence_function<called_layer>{{}, options}(x, layers);
+  template <class X>
+  constexpr auto operator()(X const& x, std::source_location where = std::source_location::current()) const {
+    return sequence_function<called_layer>{{}, options}(x, layers, where);
   }
 };
 
@@ -159,7 +171,7 @@ inline namespace COTANGENT_ABI {
 /// Recursive: the memory of log L layers, and at most log L more runs. With s `slots`: s values between
 /// layers, and the fewest reruns possible; C(s + r, s) layers if each may rerun r times. The parameters of
 /// the layers and their gradients come on top.
-/// Refuses: layers that are not an array, tuple or container.
+/// Refuses: layers that are not an array, tuple or container; negative segments and slots.
 /// Source: `slots`: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp.
 template <class F> constexpr auto checkpoint_sequence(F f, sequence_options options = {}) {
