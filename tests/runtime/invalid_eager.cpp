@@ -65,6 +65,14 @@ TEST_CASE("A function of variables refuses those of another recorder") {
     dynamic::eager e;
     (void)ct::random_fold_in(e.constant(I(3)), -5);
   }));
+  CHECK(refused("random_fold_in: the number must be at least 0; in random_fold_in, at", [] {
+    dynamic::eager e;
+    (void)ct::random_fold_in(e.constant(I(3)), e.constant(-5));
+  }));
+  CHECK(refused("random_fold_in: the number must be at least 0; in random_fold_in, at", [] {
+    dynamic::eager e;
+    (void)ct::random_fold_in(e.constant(I(3)), e.constant(std::vector<I>{1, 0, -1}));
+  }));
   dynamic::eager::variable<double> kept;
   {
     dynamic::eager e;

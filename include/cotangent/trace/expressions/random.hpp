@@ -12,6 +12,7 @@ COTANGENT_HEADER_BEGIN
 
 #include <cstdint>
 #include <source_location>
+#include <type_traits>
 
 // Random numbers from keys. (Not part of cotangent.hpp.)
 
@@ -84,6 +85,15 @@ struct random_fold_in_fn {
   static constexpr element gives = element::int64;
   constexpr term operator()(term key, term number) const { return extend::random_fold_in(key, number); }
 };
+/// An integer variable of eager mode.
+template <class N>
+concept eager_index = open_expr<N> && std::is_integral_v<typename N::value_type> && requires(N const& n) { n.value(); };
+/// Elements are known in eager mode, and are checked as a literal is.
+template <eager_index N> void check_fold_numbers(N const& numbers, std::source_location where) {
+  if (numbers.is_number() || numbers.empty()) return; // a literal, or refused below
+  for (auto const n : numbers.value(where))
+    if (n < 0) N::template refuse<refusals::random_number>("random_fold_in", where);
+}
 template <extent Count> struct random_split_fn {
   static constexpr char const* name = "random_split";
   static constexpr element gives = element::int64;
@@ -139,6 +149,7 @@ constexpr auto random_categorical(K const& key, X const& logits, std::source_loc
 /// A key that depends on a key and an integer of at least 0, such as the number of a step; integers in a tensor give as many keys.
 template <detail::operand K, detail::operand N>
 constexpr auto random_fold_in(K const& key, N const& number, std::source_location where = std::source_location::current()) {
+  if constexpr (detail::eager_index<N>) detail::check_fold_numbers(number, where);
   return detail::lift(where, detail::random_fold_in_fn{}, detail::as_key(key), detail::as_key(number));
 }
 /// Count keys that are independent of each other and of the key's numbers: `auto keys = ct::random_split<2>(key)`.
