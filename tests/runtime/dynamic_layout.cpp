@@ -277,4 +277,25 @@ TEST_CASE("numbers that do not fit are refused", "[dynamic_layout]") {
   CHECK(refuses<ct::graph_error>([&] { (void)ct::stack(std::vector<variable<double>>{}, 0); }, "there must be at least one operand"));
 }
 
+TEST_CASE("Empty braces are no axes or no sizes", "[dynamic_layout]") {
+  auto const all = [](auto const& x, auto const& one) {
+    auto const same = [&](auto const& y) { return y.shape() == x.shape(); };
+    CHECK(same(ct::squeeze(x, {})));
+    CHECK(same(ct::sum(x, {})));
+    CHECK(same(ct::mean(x, {})));
+    CHECK(same(ct::max(x, {})));
+    CHECK(same(ct::var(x, {})));
+    CHECK(same(ct::norm(x, {})));
+    CHECK(same(ct::norm<1>(x, {})));
+    CHECK(same(ct::quantile(x, .5, {})));
+    CHECK(ct::reshape(one, {}).rank() == 0);
+    CHECK(ct::permute(ct::sum(x), {}).rank() == 0);
+    CHECK(ct::broadcast_to(ct::sum(x), {}).rank() == 0);
+  };
+  ct::dynamic::graph g;
+  all(g.input<double>("x", {4, 1, 3}), g.input<double>("one", {1, 1}));
+  ct::dynamic::eager e;
+  all(ct::reshape(e.constant(std::vector{1., 2., 3.}), {3, 1}), ct::reshape(e.constant(std::vector{1.}), {1, 1}));
+}
+
 } // namespace

@@ -29,7 +29,11 @@ public:
   axis_list(std::vector<int> const& axes) : axes_(axes.begin(), axes.end()) {}
   axis_list(std::vector<std::int64_t> axes) : axes_(static_cast<std::vector<std::int64_t>&&>(axes)) {}
   std::vector<std::int64_t> const& all() const noexcept { return axes_; }
+  static axis_list none() { return std::vector<std::int64_t>{}; }
 };
+/// The argument `{}`: no axes or sizes. (It converts to every list and to `std::source_location`; to an enumeration without a
+/// constructor call, so that these overloads are chosen.)
+enum class no_numbers : bool {};
 
 namespace detail {
 
@@ -117,6 +121,10 @@ template <class Kind> struct with_size : with_values<Kind> {
   auto NAME(X const& x, dynamic::axis_list const& axes, keep_t,                                              \
             std::source_location where = std::source_location::current()) {                                  \
     return X::lift(where, dynamic::detail::with<detail::along_some<detail::NAME##_fn, true>>(axes.all()), x); \
+  }                                                                                                          \
+  template <detail::open_expr X>                                                                             \
+  auto NAME(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) { \
+    return cotangent::NAME(x, dynamic::axis_list::none(), where);                                            \
   }
 COTANGENT_ALONG_AXES(sum)
 COTANGENT_ALONG_AXES(mean)
@@ -140,6 +148,11 @@ auto norm(X const& x, dynamic::axis_list const& axes, keep_t, std::source_locati
   return X::lift(where, dynamic::detail::with<detail::along_some<detail::norm_fn<P>, true>>(axes.all()), x);
 }
 
+template <int P = 2, detail::open_expr X>
+auto norm(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::norm<P>(x, dynamic::axis_list::none(), where);
+}
+
 template <detail::open_expr X>
 auto all_t::operator()(X const& x, typename X::axis_list const& axes, std::source_location where) const {
   return X::lift(where, dynamic::detail::with<detail::along_some<detail::all_fn, false>>(axes.all()), x);
@@ -151,6 +164,10 @@ auto all_t::operator()(X const& x, typename X::axis_list const& axes, keep_t, st
 template <detail::open_expr X, detail::operand Q>
 auto quantile(X const& x, Q const& q, dynamic::axis_list const& axes, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::with<detail::quantile_along<false>>(axes.all()), x, q);
+}
+template <detail::open_expr X, detail::operand Q>
+auto quantile(X const& x, Q const& q, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::quantile(x, q, dynamic::axis_list::none(), where);
 }
 template <detail::open_expr X, detail::operand Q>
 auto quantile(X const& x, Q const& q, dynamic::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) {
@@ -180,17 +197,29 @@ auto reshape(X const& x, dynamic::sizes const& to,
              std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::reshape_to_fn{to}, x);
 }
+template <detail::open_expr X>
+auto reshape(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::reshape(x, dynamic::sizes{}, where);
+}
 /// Broadcasts `x` to these sizes, aligned at the last axis.
 template <detail::open_expr X>
 auto broadcast_to(X const& x, dynamic::sizes const& to,
                   std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::broadcast_to_sizes_fn{to}, x);
 }
+template <detail::open_expr X>
+auto broadcast_to(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::broadcast_to(x, dynamic::sizes{}, where);
+}
 /// Result axis k is operand axis `axes[k]`.
 template <detail::open_expr X>
 auto permute(X const& x, dynamic::axis_list const& axes,
              std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::with<detail::permute_kind>(axes.all()), x);
+}
+template <detail::open_expr X>
+auto permute(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::permute(x, dynamic::axis_list::none(), where);
 }
 
 } // namespace cotangent

@@ -55,6 +55,10 @@ template <detail::open_expr X>
 auto squeeze(X const& x, dynamic::axis_list const& axes, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::with<detail::squeeze_kind<false>>(axes.all()), x);
 }
+template <detail::open_expr X>
+auto squeeze(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::squeeze(x, dynamic::axis_list::none(), where);
+}
 /// Two axes exchanged.
 template <detail::open_expr X>
 auto swap_axes(X const& x, std::int64_t a, std::int64_t b, std::source_location where = std::source_location::current()) {
