@@ -27,6 +27,10 @@ static_assert(ct::grad<0>([](auto x, auto t) { return ct::sum(ct::huber(x, t, 2)
 static_assert(ct::compiled([](auto x, auto t) { return ct::hinge(x, t); })(vector{2, 0.5, 0.5}, vector{1, 1, -1}) == vector{0, 0.5, 1.5});
 constexpr auto kl = ct::compiled([](auto p, auto q) { return ct::kl_divergence(p, q); });
 static_assert(kl(vector{0.5, 0.5, 0}, vector{0.5, 0.5, 0}) == 0 && near(kl(vector{0, 1, 0}, vector{0.25, 0.5, 0.25}), 0.6931471805599453));
+constexpr auto kl_slopes = ct::grad<0, 1>([](auto p, auto q) { return ct::kl_divergence(p, q); })(vector{0.5, 0, 0}, vector{0.5, 0.5, 0});
+static_assert(all_near(get<0>(kl_slopes), vector{1, 0, 0}) && all_near(get<1>(kl_slopes), vector{-1, 0, 0}));
+constexpr auto spread = ct::compiled([](auto p, auto q) { return ct::kl_divergence(p, q); })(ct::tensor<double, 2>{0, 1}, ct::tensor<double, 2, 2>{{0.5, 0.5}, {0, 1}});
+static_assert(near(spread(0), 0.6931471805599453) && spread(1) == 0);
 static_assert(near(ct::compiled([](auto z, auto p) { return ct::soft_cross_entropy(z, p); })(vector{1, 1, 1}, vector{0.2, 0.3, 0.5}), 1.0986122886681098));
 // a class without a chance, and without probability
 static_assert(near(ct::compiled([](auto z, auto p) { return ct::soft_cross_entropy(z, p); })(vector{1, 1, -std::numeric_limits<double>::infinity()}, vector{0.5, 0.5, 0}), 0.69314718055994531));

@@ -71,9 +71,11 @@ struct hinge_fn {
 };
 struct kl_divergence_fn {
   static constexpr char const* name = "kl_divergence";
-  using emits = operations<op::xlogy>;
+  using emits = operations<>;
   constexpr term operator()(auto p, auto q) const {
-    term const y = extend::apply<op::xlogy>(p, p) - extend::apply<op::xlogy>(p, q);
+    // log p and p / q are not finite at p = 0 and p = q = 0. (A NaN in q stays.)
+    term const absent = extend::apply<op::logical_and>(p == 0, q == q), some = extend::select(absent, extend::constant_like(p, 1), p);
+    term const y = some * (extend::apply<op::log>(some) - extend::apply<op::log>(extend::select(absent, extend::constant_like(q, 1), q)));
     if (y.b->failed().why != nullptr) return y;
     if (y.rank() == 0) return y.b->template refuse<refusals::rows_needed>(1, 0, y.b->place), y;
     return extend::sum(y, 1u << (y.rank() - 1));
@@ -236,7 +238,7 @@ template <detail::operand A, detail::operand B>
 constexpr auto hinge(A const& score, B const& target, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::hinge_fn{}, score, target);
 }
-/// The sum of p log(p / q) over the last axis; elements with p = 0 add 0.
+/// The sum of p log(p / q) over the last axis. Elements with p = 0 add 0, and their adjoints are 0, as in JAX.
 template <detail::operand P, detail::operand Q>
 constexpr auto kl_divergence(P const& p, Q const& q, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::kl_divergence_fn{}, p, q);
