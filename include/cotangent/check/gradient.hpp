@@ -22,6 +22,10 @@ COTANGENT_HEADER_BEGIN
 
 namespace cotangent {
 
+namespace refusals {
+COTANGENT_REFUSAL_OF(check_of_integers, allowed, "cotangent: check_gradient: an argument and a result must hold numbers that are not integers")
+} // namespace refusals
+
 /// Options of a gradient check. Zero selects a default by the coarsest element type among the arguments: a
 /// step of 6e-6 for double, 5e-3 for float, 1/32 for float16 and 1/8 for bfloat16, relative to elements above 1; tolerances of
 /// 1e-6, 5e-3, 0.02 and 0.1. Along a direction they are 1e-10, 1e-3, 0.01 and 0.05, or the given one if that is larger.
@@ -97,6 +101,14 @@ template <class F> struct weighed_function {
   }
   template <class... X> constexpr auto operator()(X const&... x) const { return weigh<0>(remade<F>()(x...)); }
 };
+
+/// True for a result without numbers that have a derivative.
+template <class R> consteval bool only_integers() {
+  if constexpr (is_inner<R>)
+    return []<class... Part>(parts<Part...>) { return (only_integers<Part>() && ...); }(typename parts_of<R>::type{});
+  else if constexpr (is_expr<R>) return !is_floating(R::type);
+  else return std::is_integral_v<R>;
+}
 
 template <class A> inline constexpr bool is_differentiable =
     (tree_kind_of<A> == tree_kind::memory || is_inner<A>) && std::is_void_v<typename integer_in<A>::type>;
@@ -326,9 +338,14 @@ gradient_check check_copies(check_options o, std::index_sequence<K...>, Args con
   if constexpr (constexpr unfit why = unfit_arguments<F, Args...>(); why != unfit::nothing) {
     detail::report_unfit<why, F, Args...>();
     return {};
-  } else
-    return check_at<F>(o, typename differentiable_positions<Args...>::type{},
-                       owned_copy<first_leaf<K, Args...>>(args)...);
+  } else {
+    using positions = typename differentiable_positions<Args...>::type;
+    using result = std::remove_cvref_t<decltype(remade<F>()(std::declval<expr_tree<Args, first_leaf<K, Args...>> const&>()...))>;
+    if constexpr (positions::size() == 0 || only_integers<result>()) {
+      refusals::check_of_integers::report<F>();
+      return {};
+    } else return check_at<F>(o, positions{}, owned_copy<first_leaf<K, Args...>>(args)...);
+  }
 }
 
 } // namespace COTANGENT_ABI
@@ -343,6 +360,7 @@ inline namespace COTANGENT_ABI {
 ///     ct::gradient_check const c = ct::check_gradient(loss, parameters, x);
 ///     if (!c) std::puts(c.words().text());
 ///
+/// Refuses: arguments or results that are all integers.
 /// Cost: two evaluations for each element. Domain: elements within a step of a kink (relu at 0) fail, since
 /// the function is not differentiable there.
 /// Checked: tests/runtime/check.cpp, which also checks wrong gradients
