@@ -241,6 +241,28 @@ TEST_CASE("update_all updates each leaf of a tree as update does alone", "[optim
   })(p, g);
   CHECK(std::get<0>(q).b() == std::get<0>(p).b() - 0.5 * std::get<0>(g).b());
   CHECK(std::get<1>(q)[1](1) == std::get<1>(p)[1](1) - 0.5 * std::get<1>(g)[1](1));
+  // A learning rate after the states and the step.
+  auto const with_rates = ct::compiled([](auto x, auto slope, auto first, auto second, auto rate) {
+    auto y = x, z = x;
+    ct::update_all(ct::sgd{}, x, slope, first, rate);
+    ct::update_all(ct::adam{}, y, slope, first, second, 1, rate);
+    ct::update_all(ct::rmsprop{}, z, slope, first, second, 0.125);
+    return std::tuple(x, y, z);
+  })(p, g, m, v, 0.5);
+  auto const as_settings = ct::compiled([](auto x, auto slope, auto first, auto second) {
+    auto y = x, z = x;
+    ct::update_all(ct::sgd{.learning_rate = 0.5}, x, slope, first);
+    ct::update_all(ct::adam{.learning_rate = 0.5}, y, slope, first, second, 1);
+    ct::update_all(ct::rmsprop{.learning_rate = 0.125}, z, slope, first, second);
+    return std::tuple(x, y, z);
+  })(p, g, m, v);
+  auto const compare = [](auto const& a, auto const& b) {
+    CHECK(std::get<0>(a).b() == std::get<0>(b).b());
+    CHECK(std::get<1>(a)[1](1) == std::get<1>(b)[1](1));
+  };
+  compare(std::get<0>(with_rates), std::get<0>(as_settings));
+  compare(std::get<1>(with_rates), std::get<1>(as_settings));
+  compare(std::get<2>(with_rates), std::get<2>(as_settings));
 }
 
 // ---- optimizers of a dynamic graph

@@ -14,7 +14,7 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL_OF(update_states, allowed, "cotangent: update_all: this optimizer takes its trees of states, then the number of the step")
+COTANGENT_REFUSAL_OF(update_states, allowed, "cotangent: update_all: this optimizer takes its trees of states, then the number of the step if it counts steps; a learning rate may follow")
 } // namespace refusals
 
 namespace detail {
@@ -48,19 +48,19 @@ template <class F, class First, class... Rest> constexpr void visit_together(F c
 } // namespace detail
 
 /// `optimizer.update` for every leaf of parameters, structs, tuples and arrays of tensors: `ct::update_all(ct::adam{}, p, gradient, m, v, step)`.
-/// Gradients and states are trees like the parameters. The optimizers that count steps take the number of the step last; another
-/// learning rate is a setting of the optimizer.
+/// Gradients and states are trees like the parameters. The number of the step, for the optimizers that count steps, and then a
+/// learning rate in place of the optimizer's own are those of every leaf.
 template <class Optimizer, class Parameters, class Gradients, class... States>
 constexpr void update_all(Optimizer const& optimizer, Parameters& p, Gradients const& gradient, States&&... states) {
-  if constexpr (!Optimizer::counts)
-    detail::visit_together([&](auto&... leaf) { optimizer.update(leaf...); }, p, gradient, states...);
-  else if constexpr (sizeof...(states) != Optimizer::states + 1) static_assert(refusals::update_states::report<Optimizer>());
+  constexpr std::size_t most = Optimizer::states, trees = sizeof...(states) < most ? sizeof...(states) : most;
+  constexpr std::size_t numbers = sizeof...(states) - trees, needed = Optimizer::counts ? 1 : 0;
+  if constexpr (numbers < needed || numbers > needed + 1) static_assert(refusals::update_states::report<Optimizer>());
   else {
     auto const given = std::tie(states...);
-    auto const& step = std::get<sizeof...(states) - 1>(given);
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      detail::visit_together([&](auto&... leaf) { optimizer.update(leaf..., step); }, p, gradient, std::get<I>(given)...);
-    }(std::make_index_sequence<sizeof...(states) - 1>{});
+    [&]<std::size_t... I, std::size_t... K>(std::index_sequence<I...>, std::index_sequence<K...>) {
+      auto const one = [&](auto&... leaf) { optimizer.update(leaf..., std::get<trees + K>(given)...); };
+      detail::visit_together(one, p, gradient, std::get<I>(given)...);
+    }(std::make_index_sequence<trees>{}, std::make_index_sequence<numbers>{});
   }
 }
 
