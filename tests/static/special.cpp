@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 // Special functions and formulas over other functions at their edges, in constant evaluations: values, derivatives and second
@@ -116,6 +117,11 @@ static_assert(ct::compiled([](auto x) { return ct::logit(x); })(0.5) == 0 && ct:
 constexpr double close_to_half = ct::compiled([](auto x) { return ct::logit(x); })(0.501) - 0.0040000053333461369;
 static_assert(close_to_half < 4e-18 && close_to_half > -4e-18);
 static_assert(ct::grad([](auto x) { return ct::logit(x); })(0.5) == 4 && near(ct::grad([](auto x) { return ct::logit(x); })(0.125), 64. / 7));
+
+// Functions of numbers only are numbers, whether they are one operation or several.
+static_assert(ct::clamp(2.5, 0.0, 1.0) == 1 && ct::clamp(-1, 0, 3) == 0 && std::is_same_v<decltype(ct::clamp(-1, 0, 3)), std::int32_t>);
+static_assert(ct::lerp(1.0, 3.0, 0.25) == 1.5 && ct::lerp(1, 3.0, 0.5) == 2 && near(ct::logaddexp(0.0, 0.0), 0.69314718055994531));
+static_assert(ct::rsqrt(4.0) == 0.5 && std::is_same_v<decltype(ct::rsqrt(4.0f)), float>);
 } // namespace
 
 int main() {}

@@ -183,6 +183,21 @@ template <class A> constexpr auto widened(std::source_location where, A const& a
 /// True for half precision where float is wanted: it is widened, as by an operation.
 template <class Wanted, class Given> inline constexpr bool is_half_for = std::is_same_v<Wanted, float> && is_half_expr<Given>;
 
+/// True if a function of numbers of element T is one number, which is constant-folded.
+template <class Fn, class T, class... A> consteval bool folds_numbers() {
+  if constexpr (!(literal<A> && ...) || !requires { Fn{}; }) return false;
+  else {
+    builder b;
+    term const y = Fn{}(term{&b, expr<T>(standing_of<T>(static_cast<A>(.5))).attach(b)}...);
+    return b.failed().why == nullptr && y.rank() == 0 && detail::detached_standing(b, y.id, {}).id == standing::uniform;
+  }
+}
+/// `fn` of literals only, as `std::exp` of a number is a number.
+template <class T, class Fn, class... A> constexpr auto lift_numbers(std::source_location where, Fn const& fn, A const&... a) {
+  auto const y = detail::lift(where, fn, detail::as_expr<T>(a)...);
+  return scalar_of(y.type, y.standing().payload).template as<typename decltype(y)::value_type>();
+}
+
 /// `fn` of expressions and literals. The element and extents of the result follow from a trial run with these
 /// types, on a temporary builder.
 template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {
@@ -198,10 +213,18 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
       else static_assert(why::template report<typename sides<why, A...>::left, typename sides<why, A...>::right>());
       return refused{};
     } else return detail::lift_as<typename trial::type>(where, fn, a...);
-  } else if constexpr (!are_operands<A...>) {
+  } else if constexpr (are_operands<A...>) return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
+  else if constexpr ((literal<A> && ...)) {
+    using T = typename decltype(element_among<A...>())::type;
+    if constexpr (folds_numbers<Fn, T, A...>()) return detail::lift_numbers<T>(where, fn, a...);
+    else {
+      static_assert(unlike_operands<A...>::template report<A...>());
+      return refused{};
+    }
+  } else {
     static_assert(unlike_operands<A...>::template report<A...>());
     return refused{};
-  } else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
+  }
 }
 
 template <class Kind, class X> struct along_result : std::type_identity<X> {};
