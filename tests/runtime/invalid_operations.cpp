@@ -201,6 +201,21 @@ TEST_CASE("Indices out of range are reported") {
     p.bind(i, k);
     p.run();
   }));
+  // Labels and the q of a quantile are indices, too.
+  std::vector<double> const x{1, 2, 4};
+  dynamic::graph g;
+  auto a = g.input<double>("a", {3}), q = g.input<double>("q");
+  auto label = g.input<I>("label");
+  auto const loss = ct::cross_entropy(a, label), part = ct::quantile(a, q);
+  auto losses = g.compile({loss}), parts = g.compile({part});
+  losses.bind(a, x);
+  losses.bind(label, I(3));
+  CHECK(refused("a label of cross_entropy, which selected no element", [&] { losses.run(); }));
+  CHECK(double(losses.value(loss)) == Approx(std::log(std::exp(1) + std::exp(2) + std::exp(4))));
+  parts.bind(a, x);
+  parts.bind(q, 1.5);
+  CHECK(refused("a q of quantile, which selected the least", [&] { parts.run(); }));
+  CHECK(double(parts.value(part)) == 1);
 }
 
 TEST_CASE("Positions and ranges must lie within their axis") {

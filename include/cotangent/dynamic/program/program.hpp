@@ -140,7 +140,7 @@ public:
   }
 
   /// Computes the results. Throws: `graph_error` if an input has no memory, or results share memory;
-  /// `shape_error` if an index was out of range (it was clamped); `numeric_error` if a matrix was singular.
+  /// `shape_error` if an index was out of range; `numeric_error` if a matrix was singular.
   void run(std::source_location where = std::source_location::current()) {
     if (!ready_.now) prepare(where);
     for (std::size_t k = 0; k < in_.size(); ++k)
