@@ -261,6 +261,10 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
   CHECK(refused("root: the residual must be a value like the first value", [&] { (void)ct::root(less_axes, x, x); }));
   CHECK(refused("fixed_point: the step must return a value like the one that it takes", [&] { (void)ct::fixed_point(less_axes, x, x); }));
   CHECK(has(words_of<ct::error>([&] { (void)ct::fixed_point(less_axes, x, x); }), "invalid_transformations.cpp"));
+  // The location of the call, with up to eight arguments.
+  CHECK(has(words_of<ct::error>([&] { (void)ct::grad([](auto v, auto...) { return v; })(x, x, x, x, x, x); }), "invalid_transformations.cpp"));
+  CHECK(has(words_of<ct::error>([&] { (void)ct::grad([](auto v, auto...) { return v; })(x, x, x, x, x, x, x, x); }),
+            "invalid_transformations.cpp"));
   CHECK(refused("the operands must be expressions of one graph",
                 [&] { (void)ct::grad([&](auto v) { return ct::sum(v * other); })(x); }));
   CHECK(refused("the operands must be expressions of one graph", [&] { (void)ct::jvp(twice)(x, other); }));

@@ -68,8 +68,32 @@ template <class Self> struct calls_in_graph {
                   std::source_location where = std::source_location::current()) const {
     return static_cast<Self const&>(*this).call_at(where, a, b, c, d);
   }
+  template <class A, class B, class C, class D, class E>
+    requires in_graph<A, B, C, D, E>
+  auto operator()(A const& a, B const& b, C const& c, D const& d, E const& e,
+                  std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b, c, d, e);
+  }
+  template <class A, class B, class C, class D, class E, class F>
+    requires in_graph<A, B, C, D, E, F>
+  auto operator()(A const& a, B const& b, C const& c, D const& d, E const& e, F const& f,
+                  std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b, c, d, e, f);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G>
+    requires in_graph<A, B, C, D, E, F, G>
+  auto operator()(A const& a, B const& b, C const& c, D const& d, E const& e, F const& f, G const& g,
+                  std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b, c, d, e, f, g);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G, class H>
+    requires in_graph<A, B, C, D, E, F, G, H>
+  auto operator()(A const& a, B const& b, C const& c, D const& d, E const& e, F const& f, G const& g, H const& h,
+                  std::source_location where = std::source_location::current()) const {
+    return static_cast<Self const&>(*this).call_at(where, a, b, c, d, e, f, g, h);
+  }
   template <class... A>
-    requires(sizeof...(A) > 4 && in_graph<A...>)
+    requires(sizeof...(A) > 8 && in_graph<A...>)
   auto operator()(A const&... a) const {
     return static_cast<Self const&>(*this).call_at(std::source_location{}, a...);
   }
