@@ -138,6 +138,20 @@ inline constexpr auto polynomial = [](auto coefficients, auto x) {
   return y;
 };
 
+TEST_CASE("roll of a named extent moves every element of every size", "[dynamic_layout]") {
+  auto const back = ct::compiled([](auto x) { return ct::roll<-1, 0>(x); });
+  auto const ahead = ct::compiled([](auto x) { return ct::roll<50, 0>(x); });
+  for (int n = 0; n < 220; ++n) {
+    INFO("elements " << n);
+    std::vector<double> x(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = i;
+    auto const y = back(ct::view<double const, "n">(x)), z = ahead(ct::view<double const, "n">(x));
+    int wrong = 0;
+    for (int i = 0; i < n; ++i) wrong += y.data()[i] != (i + 1) % n || z.data()[i] != ((i - 50) % n + n) % n;
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("the maximum along an axis has it in braces; a number is an operand", "[dynamic_layout]") {
   ct::dynamic::eager e;
   auto x = e.parameter(numbers{1, 5, 2, 4, 0, 3}, {2, 3});

@@ -129,6 +129,21 @@ TEST_CASE("With a tape limit the workspace is a constant for any count", "[tape_
     CHECK(equal_bits(results(ct::value_and_grad<1, 2>(any_count<whole>), n, .7, .3), results(blocks, n, .7, .3)));
 }
 
+TEST_CASE("With a tape limit counts that are one more than full segments have the same bits", "[tape_limit]") {
+  constexpr ct::loop small{.tape_limit = 512}; // segments of 49, whose reciprocal is rounded down
+  auto const with = [](auto options) {
+    return [](auto n, auto x) {
+      return ct::for_loop<decltype(options)::value>(n, [](auto, auto s) { return ct::sin(s); }, x);
+    };
+  };
+  auto const bounded = with(std::integral_constant<ct::loop, small>{});
+  auto const unbounded = with(std::integral_constant<ct::loop, whole>{});
+  for (std::int64_t n = 0; n < 160; ++n) {
+    INFO("iterations " << n);
+    CHECK(equal_bits(results(ct::grad<1>(bounded), n, 0.7), results(ct::grad<1>(unbounded), n, 0.7)));
+  }
+}
+
 TEST_CASE("With a tape limit loops rerun as often as their condition was true", "[tape_limit]") {
   constexpr auto all = ct::value_and_grad<0, 1>(until<whole>);
   constexpr auto blocks = ct::value_and_grad<0, 1>(until<limited>);

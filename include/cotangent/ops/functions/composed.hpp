@@ -188,7 +188,8 @@ struct linspace_kind {
     dimension const n = count[0];
     term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
     if (n <= 1) return first + 0 * i;
-    term const part = i * (1. / static_cast<double>(n - 1));
+    auto const end = static_cast<double>(n - 1); // (its product with a rounded reciprocal may be below 1)
+    term const part = extend::select(i == end, extend::constant_like(i, 1), i * (1. / end));
     return (1 - part) * first + part * last;
   }
 };

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_LAYOUT_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_LAYOUT_HPP
 
+#include <cotangent/ops/integers.hpp>
 #include <cotangent/trace/expressions/movement.hpp>
 #include <cotangent/trace/expressions/sources.hpp>
 #include <cotangent/trace/expressions/statistics.hpp>
@@ -63,14 +64,15 @@ constexpr term rolled(auto x, int axis, std::int64_t by) {
   if (std::int64_t const turn = n > 0 ? (by % n + n) % n : 0; n > 0)
     return joined_along(axis, extend::slice(x, axis, n - turn, turn), extend::slice(x, axis, 0, n - turn));
   // of a named extent: rows of the axis, gathered by (i - by) modulo n
-  auto const i = extend::iota(*x.b, element::float64, n);
-  auto const size = extend::count_of(i, 1, i.shape_id()), from = i - static_cast<double>(by);
-  auto const row = from - size * extend::apply<op::floor>(from / size);
-  return extend::move_axis(extend::gather(extend::move_axis(x, axis, 0), extend::convert(row, element::int64)), 0, axis);
+  auto const i = extend::iota(*x.b, element::int64, n);
+  auto const size = extend::count_of(i, 1, i.shape_id());
+  auto const turn = extend::apply<op::remainder>(extend::constant_like(size, by), size), from = i - turn; // |turn| < n
+  auto const row = extend::select(from < 0, from + size, extend::select(from >= size, from - size, from));
+  return extend::move_axis(extend::gather(extend::move_axis(x, axis, 0), row), 0, axis);
 }
 struct roll_kind {
   static constexpr char const* name = "roll";
-  using emits = operations<>;
+  using emits = operations<op::remainder>;
   static constexpr term of(number_list const& by_and_axis, auto x) {
     int const axis = axis_of(x, by_and_axis[1]);
     return x.b->failed().why != nullptr ? x : rolled(x, axis, by_and_axis[0]);

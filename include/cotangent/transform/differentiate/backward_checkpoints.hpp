@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_CHECKPOINTS_HPP
 
 #include <cotangent/ops/control/loop_builder.hpp>
+#include <cotangent/ops/integers.hpp>
 #include <cotangent/transform/differentiate/adjoint_region.hpp>
 #include <cotangent/transform/differentiate/checkpoint_schedule.hpp>
 #include <cotangent/transform/differentiate/record_bytes.hpp>
@@ -271,11 +272,7 @@ private:
     values now = inside(back, v);
     symbol const low_in = back.capture(low);
     std::int64_t const segment = plan_.segment;
-    term const units = extend::convert(
-        extend::apply<op::floor>(
-            extend::convert(of(high_in) - of(low_in) + number(segment - 1), element::float64) /
-            static_cast<double>(segment)),
-        element::int64);
+    term const units = extend::apply<op::quotient>(of(high_in) - of(low_in) + number(segment - 1), number(segment));
     symbol const middle = (of(low_in) + units_ahead(units, places) * number(segment)).id;
     values later = now;
     later.state = part_again(now, low_in, middle, most_trips(), {});

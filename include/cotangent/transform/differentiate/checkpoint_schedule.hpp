@@ -6,6 +6,7 @@
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/ops/functions.hpp>
+#include <cotangent/ops/integers.hpp>
 #include <cotangent/transform/differentiate/tape_options.hpp>
 
 #include <cstdint>
@@ -174,10 +175,7 @@ constexpr term greater(term x, term y) { return extend::select(x < y, y, x); }
 
 /// The number of parts.
 constexpr term part_count(term trips, term segment) {
-  term const filled = trips + segment - int64_number(*trips.b, 1);
-  return extend::convert(
-      extend::apply<op::floor>(extend::convert(filled, element::float64) / extend::convert(segment, element::float64)),
-      element::int64);
+  return extend::apply<op::quotient>(trips + segment - int64_number(*trips.b, 1), segment);
 }
 
 /// The number of iterations to record at once, if equally spaced and known at run time only.

@@ -33,14 +33,16 @@ public:
     }
   }
 
-  /// True if the outputs are not seen to be another function than a linear one.
+  /// True if the outputs are not seen to be another function than a linear one. (The sweep refuses operations whose derivative is
+  /// undefined.)
   constexpr bool holds(symbol const* outputs, int count) const {
     array<bool> needed(vanishes_.size(), false);
     auto const need = [&](symbol t) {
       if (varies(t) && !rule_.is_placeholder(t)) needed[t - low_] = true;
     };
+    bool linear = true;
     for (int k = 0; k < count; ++k) {
-      if (!is_zero_at_zero(outputs[k])) return false;
+      linear = linear && is_zero_at_zero(outputs[k]);
       need(outputs[k]);
     }
     for (int k = rule_.nodes().size(); k-- > 0;) {
@@ -49,10 +51,11 @@ public:
       for (int j = 0; j < n.result_count; ++j)
         if (symbol const y = operand(n, n.operand_count + j); y >= low_) any = any || needed[y - low_];
       if (!any) continue;
-      if (!is_step(n)) return false;
+      if (n.op->derivative == derivative_kind::none_) return true;
+      linear = linear && is_step(n);
       for (int j = 0; j < n.operand_count; ++j) need(operand(n, j));
     }
-    return true;
+    return linear;
   }
 
 private:
