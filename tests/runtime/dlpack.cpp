@@ -95,4 +95,8 @@ TEST_CASE("tensors by DLPack that do not fit are refused") {
   CHECK_THROWS_AS((ct::from_dlpack<double, 2, 3>(shifted)), ct::shape_error);
   ct::dlpack::tensor const empty{nullptr, {1, 0}, 2, {2, 64, 1}, no_shape, nullptr, 0};
   CHECK_NOTHROW(ct::from_dlpack<double, "n", 3>(empty));
+  auto nothing = good;
+  nothing.data = nullptr;
+  nothing.byte_offset = 8;
+  CHECK(ct::from_dlpack<double, 2, 3>(nothing).data() == nullptr); // the call that reads it refuses it
 }

@@ -84,7 +84,7 @@ strided_span<Element, Extents...> from_dlpack(Tensor const& t) {
   if ((reinterpret_cast<std::uintptr_t>(first) + t.byte_offset) % alignof(T) != 0)
     return refuse(detail::message("cotangent: from_dlpack: the elements of the tensor must be aligned"));
   strided_span<Element, Extents...> seen;
-  seen.set(reinterpret_cast<Element*>(first + t.byte_offset), sizes, strides);
+  seen.set(first == nullptr ? nullptr : reinterpret_cast<Element*>(first + t.byte_offset), sizes, strides);
   return seen;
 }
 

@@ -6,6 +6,7 @@
 #include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cstddef>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -117,7 +118,9 @@ private:
                .value,
            directions),
        ...);
+      std::source_location const where = b.place;
       result const y = call();
+      b.place = where; // (the function's lines are not those of wrong directions)
       symbols_of_leaves out{b};
       visit_leaves(y, out);
       array<symbol> all = out.ids;
