@@ -322,7 +322,7 @@ TEST_CASE("A refusal before the first operation of a call names the line of the 
   auto const map = ct::linearize(same)(x).second;
   auto const elsewhere = [&] { (void)(x * ct::sin(s)); };
   auto const product = [](auto a) { return a * a; };
-  auto const squares = [](auto a) { return ct::sum(a * a); };
+  auto const norm = [](auto a) { return ct::sum(a * a); };
   // clang-format off: one call a line
 #define NAMES_ITS_LINE(...)                                                                                  \
   CHECK(refused(("invalid_transformations.cpp:" + std::to_string(__LINE__)).c_str(), [&] { elsewhere(); (void)(__VA_ARGS__); }))
@@ -335,7 +335,7 @@ TEST_CASE("A refusal before the first operation of a call names the line of the 
   NAMES_ITS_LINE(ct::hvp(same)(x, v));
   NAMES_ITS_LINE(ct::jvp(same)(x, v));
   NAMES_ITS_LINE(ct::vjp(same)(x, v));
-  NAMES_ITS_LINE(ct::hvp(squares)(x, v));
+  NAMES_ITS_LINE(ct::hvp(norm)(x, v));
   NAMES_ITS_LINE(ct::jvp(product)(x, v));
   NAMES_ITS_LINE(ct::vjp(product)(x, v));
   NAMES_ITS_LINE(ct::vmap(first)(x, v));

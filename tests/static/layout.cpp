@@ -68,7 +68,7 @@ static_assert(ct::grad<1>([](auto x, auto v) { return ct::sum(ct::square(ct::pad
 static_assert(ct::compiled([](auto x) { return ct::linspace<5>(x, 2); })(0.0) == ct::tensor<double, 5>{0, 0.5, 1, 1.5, 2});
 static_assert(ct::compiled([](auto x) { return ct::linspace<1>(x, 2); })(0.5) == ct::tensor<double, 1>{0.5});
 static_assert(ct::compiled([](auto x) { return x + ct::linspace<5>(0, 2); })(0.0) == ct::tensor<double, 5>{0, 0.5, 1, 1.5, 2});
-static_assert(ct::compiled([](auto x) { return ct::linspace<50>(x, 1.0); })(0.0)(49) == 1); // 49 * (1. / 49) is below 1
+static_assert(ct::compiled([](auto x) { return ct::linspace<50>(x, 1.0)(49); })(0.0) == 1); // 49 * (1. / 49) is below 1
 static_assert(ct::compiled([](auto x) { return x + ct::linspace<4>(0.0, 0.3); })(0.0)(3) == 0.3);
 static_assert(ct::compiled([](auto x) { return x + ct::linspace<float, 3>(2, 1); })(0.0F) == ct::tensor<float, 3>{2, 1.5F, 1});
 static_assert(ct::compiled([](auto x) { return x + ct::linspace<1>(2, 1); })(0.0) == ct::tensor<double, 1>{2});

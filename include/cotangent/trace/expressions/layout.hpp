@@ -63,10 +63,9 @@ constexpr term rolled(auto x, int axis, std::int64_t by) {
   if (n == 0 || by == 0 || (n > 0 && by % n == 0)) return x;
   if (std::int64_t const turn = n > 0 ? (by % n + n) % n : 0; n > 0)
     return joined_along(axis, extend::slice(x, axis, n - turn, turn), extend::slice(x, axis, 0, n - turn));
-  // of a named extent: rows of the axis, gathered by (i - by) modulo n
-  auto const i = extend::iota(*x.b, element::int64, n);
-  auto const size = extend::count_of(i, 1, i.shape_id());
-  auto const turn = extend::apply<op::remainder>(extend::constant_like(size, by), size), from = i - turn; // |turn| < n
+  term const i = extend::iota(*x.b, element::int64, n), size = extend::count_of(i, 1, i.shape_id()); // rows (i - by) modulo n
+  term const all{x.b, x.b->push(info_of<op::constant>(), nullptr, 0, &by, 1, element::int64, i.shape_id(), {})};
+  term const from = i - extend::apply<op::remainder>(all, size); // the remainder is between -n and n
   auto const row = extend::select(from < 0, from + size, extend::select(from >= size, from - size, from));
   return extend::move_axis(extend::gather(extend::move_axis(x, axis, 0), row), 0, axis);
 }
