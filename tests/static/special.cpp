@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
+#include <cotangent/nn.hpp>
 #include <cotangent/numeric.hpp>
 
 #include <bit>
@@ -122,6 +123,13 @@ static_assert(ct::grad([](auto x) { return ct::logit(x); })(0.5) == 4 && near(ct
 static_assert(ct::clamp(2.5, 0.0, 1.0) == 1 && ct::clamp(-1, 0, 3) == 0 && std::is_same_v<decltype(ct::clamp(-1, 0, 3)), std::int32_t>);
 static_assert(ct::lerp(1.0, 3.0, 0.25) == 1.5 && ct::lerp(1, 3.0, 0.5) == 2 && near(ct::logaddexp(0.0, 0.0), 0.69314718055994531));
 static_assert(ct::rsqrt(4.0) == 0.5 && std::is_same_v<decltype(ct::rsqrt(4.0f)), float>);
+static_assert(ct::abs(-3) == 3 && ct::max(1, 2.5) == 2.5 && ct::pow(2.0, 3) == 8 && ct::relu(-2) == 0);
+static_assert(ct::max(1, 3000000000) == 3000000000 && std::is_same_v<decltype(ct::max(1, 2)), std::int32_t>);
+static_assert(ct::mod(-7, 3) == 2 && ct::fmod(-7, 3) == -1 && ct::floor_div(-7, 2) == -4 && ct::floor_div(7, 2) == 3);
+static_assert(ct::mod(-7.0, 3) == 2 && ct::floor_div(7, 2.0) == 3);
+static_assert(ct::isfinite(5) && !ct::isinf(5) && !ct::isnan(5) && ct::nan_to_num(std::numeric_limits<std::int64_t>::min()) < 0);
+static_assert(ct::celu(-1.0) == ct::expm1(-1.0) && ct::exp(ct::float16(0.f)) == 1 && ct::max(ct::float16(1.f), 2.f) == 2);
+static_assert(ct::compiled([](auto x) { return ct::isfinite(x) && !ct::isinf(x); })(std::numeric_limits<std::int64_t>::min()));
 } // namespace
 
 int main() {}

@@ -40,6 +40,9 @@ template <class X>
   requires(is_expr<X> || open_expr<X>)
 inline constexpr bool has_integers<X> = std::integral<typename X::value_type> && !std::is_same_v<typename X::value_type, bool>;
 
+/// True if an operand has integers, or both are literals without a fraction.
+template <class X, class Y> inline constexpr bool divides_integers =
+    has_integers<X> || has_integers<Y> || (std::integral<X> && std::integral<Y>);
 /// The operation of `/` on expressions of type X.
 template <class X> using division = std::conditional_t<has_integers<X>, op::quotient, op::divide>;
 

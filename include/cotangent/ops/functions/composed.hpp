@@ -5,6 +5,7 @@
 #include <cotangent/ops/along.hpp>
 #include <cotangent/ops/functions/special.hpp>
 
+#include <cstdint>
 #include <limits>
 #include <source_location>
 #include <type_traits>
@@ -17,6 +18,10 @@ namespace detail {
 
 /// The largest finite number of the element type.
 constexpr term largest_of(auto const& x) {
+  if (!is_floating(x.type())) {
+    std::int64_t const bits = x.type() == element::int64 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max();
+    return detail::push_as(info_of<op::constant>(), *x.b, {}, &bits, 1, x.type(), x.shape_id());
+  }
   return extend::constant_like(x, x.type() == element::float32 ? static_cast<double>(std::numeric_limits<float>::max())
                                                                : std::numeric_limits<double>::max());
 }
@@ -292,7 +297,7 @@ constexpr auto logaddexp(X const& x, Y const& y, std::source_location where = st
 /// The largest integer that is at most x / y, exactly, with the limits of fmod, also of integers; adjoint 0.
 template <detail::operand X, detail::operand Y>
 constexpr auto floor_div(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
-  using fn = std::conditional_t<detail::has_integers<X> || detail::has_integers<Y>, detail::integer_floor_div_fn, detail::floor_div_fn>;
+  using fn = std::conditional_t<detail::divides_integers<X, Y>, detail::integer_floor_div_fn, detail::floor_div_fn>;
   return detail::lift(where, fn{}, x, y);
 }
 /// x, but at least low and at most high (NumPy: clip). Adjoint: dy to the selected operand; ties share equally.

@@ -240,7 +240,7 @@ using special_operations =
     operations<op::tan, op::asin, op::acos, op::acosh, op::atanh, op::exp2, op::log2, op::log10, op::cbrt, op::lgamma, op::digamma, op::trigamma,
                op::tetragamma, op::pentagamma, op::atan2, op::hypot, op::xlogy, op::fmod, op::copysign>;
 /// The operation that leaves the rest of a division of X by Y.
-template <class X, class Y> using remainder_of = std::conditional_t<has_integers<X> || has_integers<Y>, op::remainder, op::fmod>;
+template <class X, class Y> using remainder_of = std::conditional_t<divides_integers<X, Y>, op::remainder, op::fmod>;
 } // namespace detail
 
 template <detail::operand X>

@@ -4,6 +4,7 @@
 
 #include <cotangent/trace/expressions/expr.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -118,6 +119,32 @@ template <class Fn, class... X> struct inferred {
   using type = typename decltype(find())::type;
   static constexpr bool refuses = value.why != nullptr;
 };
+
+// ---- functions of literals only
+
+/// True for literals whose values an element type has.
+template <class A> inline constexpr bool is_element_number = std::signed_integral<A> || element_type<A>;
+
+template <class T, class> using number_operand = expr<T>; // for each literal
+
+/// True if `Fn` of numbers of element T is one number, computed by operations that are constant-folded (see detached.hpp).
+template <class T, class Fn, class... A> consteval bool folds_numbers() {
+  builder b;
+  term const y = Fn{}(operand_on_trial<number_operand<T, A>>(b)...);
+  if (y.rank() != 0) return false;
+  for (node const& n : b.get().nodes) switch (n.op->kind) {
+    case operation_kind::constant:
+    case operation_kind::broadcast:
+    case operation_kind::reshape:
+    case operation_kind::permute:
+    case operation_kind::identity: continue;
+    case operation_kind::elementwise:
+      if (n.op->evaluate != nullptr || n.op == info_of<op::convert>()) continue;
+      [[fallthrough]];
+    default: return false;
+    }
+  return true;
+}
 
 } // namespace cotangent::detail
 

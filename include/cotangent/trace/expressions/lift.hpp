@@ -49,8 +49,8 @@ struct said_before {
 };
 template <class... A> using unlike_operands =
     std::conditional_t<(std::is_same_v<A, refused> || ...), said_before,
-                       std::conditional_t<((is_expr<A> || open_expr<A>) || ...),
-                                          refusals::tensor_meets_expression, refusals::plain_operands>>;
+    std::conditional_t<(literal<A> && ...), refusals::plain_numbers,
+    std::conditional_t<((is_expr<A> || open_expr<A>) || ...), refusals::tensor_meets_expression, refusals::plain_operands>>>;
 
 /// True if no operand is a fraction that meets integers; else a report.
 template <class T, class... A> constexpr bool fractions_fit() {
@@ -183,19 +183,23 @@ template <class A> constexpr auto widened(std::source_location where, A const& a
 /// True for half precision where float is wanted: it is widened, as by an operation.
 template <class Wanted, class Given> inline constexpr bool is_half_for = std::is_same_v<Wanted, float> && is_half_expr<Given>;
 
-/// True if a function of numbers of element T is one number, which is constant-folded.
-template <class Fn, class T, class... A> consteval bool folds_numbers() {
-  if constexpr (!(literal<A> && ...) || !requires { Fn{}; }) return false;
-  else {
-    builder b;
-    term const y = Fn{}(term{&b, expr<T>(standing_of<T>(static_cast<A>(.5))).attach(b)}...);
-    return b.failed().why == nullptr && y.rank() == 0 && detail::detached_standing(b, y.id, {}).id == standing::uniform;
+/// `fn` of literals only is a number, as `std::exp` of one is.
+template <class Fn, class... A> constexpr auto lift_numbers(std::source_location where, Fn const& fn, A const&... a) {
+  if constexpr ((is_element_number<A> && ...) && requires { Fn{}; }) {
+    using T = typename decltype(element_among<A...>())::type;
+    constexpr bool refuses = inferred<Fn, number_operand<T, A>...>::refuses;
+    if constexpr (refuses) return detail::lift(where, fn, expr<T>(standing_of<T>(a))...);
+    else if constexpr (folds_numbers<T, Fn, A...>()) {
+      auto const y = detail::lift(where, fn, expr<T>(standing_of<T>(a))...);
+      return scalar_of(y.type, y.standing().payload).template as<typename decltype(y)::value_type>();
+    } else {
+      static_assert(refusals::plain_numbers::report<A...>());
+      return refused{};
+    }
+  } else {
+    static_assert(refusals::plain_numbers::report<A...>());
+    return refused{};
   }
-}
-/// `fn` of literals only, as `std::exp` of a number is a number.
-template <class T, class Fn, class... A> constexpr auto lift_numbers(std::source_location where, Fn const& fn, A const&... a) {
-  auto const y = detail::lift(where, fn, detail::as_expr<T>(a)...);
-  return scalar_of(y.type, y.standing().payload).template as<typename decltype(y)::value_type>();
 }
 
 /// `fn` of expressions and literals. The element and extents of the result follow from a trial run with these
@@ -214,14 +218,8 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
       return refused{};
     } else return detail::lift_as<typename trial::type>(where, fn, a...);
   } else if constexpr (are_operands<A...>) return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
-  else if constexpr ((literal<A> && ...)) {
-    using T = typename decltype(element_among<A...>())::type;
-    if constexpr (folds_numbers<Fn, T, A...>()) return detail::lift_numbers<T>(where, fn, a...);
-    else {
-      static_assert(unlike_operands<A...>::template report<A...>());
-      return refused{};
-    }
-  } else {
+  else if constexpr ((literal<A> && ...)) return detail::lift_numbers(where, fn, a...);
+  else {
     static_assert(unlike_operands<A...>::template report<A...>());
     return refused{};
   }
@@ -280,7 +278,8 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
         return refused{};
       } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a);
     }
-  } else if constexpr (std::is_floating_point_v<A>) return Op::template apply<A>(a);
+  } else if constexpr (std::is_same_v<A, float> || std::is_same_v<A, double>) return Op::template apply<A>(a);
+  else if constexpr (literal<A>) return detail::lift_numbers(where, apply_fn<Op>{}, a);
   else {
     static_assert(unlike_operands<A>::template report<A>());
     return refused{};
@@ -363,8 +362,9 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
       }
       return result(*g, push_same<Op, X>(*g, ids, where));
     }
-  } else if constexpr (std::is_floating_point_v<A> && std::is_same_v<A, B>)
+  } else if constexpr ((std::is_same_v<A, float> || std::is_same_v<A, double>) && std::is_same_v<A, B>)
     return Op::template apply<A>(a, b);
+  else if constexpr (literal<A> && literal<B>) return detail::lift_numbers(where, apply_fn<Op>{}, a, b);
   else if constexpr (is_expr<A> && is_expr<B>) {
     // As in `lift`, but with fewer frames between an error and the user's line.
     using trial = inferred<apply_fn<Op>, A, B>;

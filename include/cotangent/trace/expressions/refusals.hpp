@@ -16,6 +16,7 @@ struct wanted; // the argument of tags such as floating<wanted>
 COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b)")
 COTANGENT_REFUSAL_OF(no_printing, allowed, "cotangent: an expression has no value while its graph is built, so it must not be printed; return it from the function, and print what the call returns")
 COTANGENT_REFUSAL_OF(plain_operands, allowed, "cotangent: operations build graphs and do not run on tensors; write them in a function and call ct::compiled(function)(tensors...)")
+COTANGENT_REFUSAL_OF(plain_numbers, allowed, "cotangent: a function of numbers alone must be elementwise, and its numbers float, double, bool or signed integers; convert them, or call the function in another: ct::compiled(function)(numbers...)")
 COTANGENT_REFUSAL_OF(tensor_meets_expression, allowed, "cotangent: a tensor must not be combined with an expression; pass it to the function as one more argument")
 COTANGENT_REFUSAL(size_without_name, equal, extent_of_left, extent_of_right, "cotangent: a vector or span has a size without a name, which equals only itself; give it a name: ct::view<double, \"n\">(x)")
 COTANGENT_REFUSAL_OF(number_takes_expression, allowed, "cotangent: a number must not take the value of an expression, which has none while its graph is built; declare it as ct::expr<double> s = 0")
