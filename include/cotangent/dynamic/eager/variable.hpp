@@ -68,6 +68,7 @@ public:
   using value_type = T;
   using open_expression = void;
   using axis_list = dynamic::axis_list;
+  using no_numbers = dynamic::no_numbers;
   static constexpr element type = element_of<T>;
 
   variable() = default;

@@ -25,6 +25,7 @@ struct front_end; // dynamic/graph/transformations.hpp
 }
 
 class axis_list;
+enum class no_numbers : bool;
 
 /// A value of a `ct::dynamic::graph`: the argument and result type of the library's functions and operators.
 /// Its element is in its type, its extents are known at run time only.
@@ -46,6 +47,7 @@ public:
   using open_expression = void;
   using front_end = detail::front_end;
   using axis_list = dynamic::axis_list;
+  using no_numbers = dynamic::no_numbers;
   static constexpr element type = element_of<T>;
 
   expr() = default;

@@ -125,6 +125,11 @@ template <class Kind> struct with_size : with_values<Kind> {
   template <detail::open_expr X>                                                                             \
   auto NAME(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) { \
     return cotangent::NAME(x, dynamic::axis_list::none(), where);                                            \
+  }                                                                                                          \
+  template <detail::open_expr X>                                                                             \
+  auto NAME(X const& x, dynamic::no_numbers, keep_t,                                                         \
+            std::source_location where = std::source_location::current()) {                                  \
+    return cotangent::NAME(x, dynamic::axis_list::none(), keep, where);                                      \
   }
 COTANGENT_ALONG_AXES(sum)
 COTANGENT_ALONG_AXES(mean)
@@ -152,6 +157,10 @@ template <int P = 2, detail::open_expr X>
 auto norm(X const& x, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
   return cotangent::norm<P>(x, dynamic::axis_list::none(), where);
 }
+template <int P = 2, detail::open_expr X>
+auto norm(X const& x, dynamic::no_numbers, keep_t, std::source_location where = std::source_location::current()) {
+  return cotangent::norm<P>(x, dynamic::axis_list::none(), keep, where);
+}
 
 template <detail::open_expr X>
 auto all_t::operator()(X const& x, typename X::axis_list const& axes, std::source_location where) const {
@@ -160,6 +169,12 @@ auto all_t::operator()(X const& x, typename X::axis_list const& axes, std::sourc
 template <detail::open_expr X>
 auto all_t::operator()(X const& x, typename X::axis_list const& axes, keep_t, std::source_location where) const {
   return X::lift(where, dynamic::detail::with<detail::along_some<detail::all_fn, true>>(axes.all()), x);
+}
+template <detail::open_expr X> auto all_t::operator()(X const& x, typename X::no_numbers, std::source_location where) const {
+  return (*this)(x, dynamic::axis_list::none(), where);
+}
+template <detail::open_expr X> auto all_t::operator()(X const& x, typename X::no_numbers, keep_t, std::source_location where) const {
+  return (*this)(x, dynamic::axis_list::none(), keep, where);
 }
 template <detail::open_expr X, detail::operand Q>
 auto quantile(X const& x, Q const& q, dynamic::axis_list const& axes, std::source_location where = std::source_location::current()) {
@@ -172,6 +187,10 @@ auto quantile(X const& x, Q const& q, dynamic::no_numbers, std::source_location 
 template <detail::open_expr X, detail::operand Q>
 auto quantile(X const& x, Q const& q, dynamic::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::with<detail::quantile_along<true>>(axes.all()), x, q);
+}
+template <detail::open_expr X, detail::operand Q>
+auto quantile(X const& x, Q const& q, dynamic::no_numbers, keep_t, std::source_location where = std::source_location::current()) {
+  return cotangent::quantile(x, q, dynamic::axis_list::none(), keep, where);
 }
 
 /// Along an axis that is known when the graph is built.

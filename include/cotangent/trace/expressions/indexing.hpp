@@ -34,6 +34,10 @@ struct all_t {
   auto operator()(X const& x, typename X::axis_list const& axes, std::source_location where = std::source_location::current()) const;
   template <detail::open_expr X>
   auto operator()(X const& x, typename X::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) const;
+  template <detail::open_expr X>
+  auto operator()(X const& x, typename X::no_numbers, std::source_location where = std::source_location::current()) const;
+  template <detail::open_expr X>
+  auto operator()(X const& x, typename X::no_numbers, keep_t, std::source_location where = std::source_location::current()) const;
 };
 /// Keeps an axis.
 inline constexpr all_t all{};
