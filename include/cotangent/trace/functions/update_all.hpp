@@ -15,6 +15,7 @@ namespace cotangent {
 
 namespace refusals {
 COTANGENT_REFUSAL_OF(update_states, allowed, "cotangent: update_all: this optimizer takes its trees of states, then the number of the step if it counts steps; a learning rate may follow")
+COTANGENT_REFUSAL_OF(update_trees, allowed, "cotangent: update_all: the trees of gradients and states must have the structure of the parameters: the same parts in the same order")
 } // namespace refusals
 
 namespace detail {
@@ -45,6 +46,25 @@ template <class F, class First, class... Rest> constexpr void visit_together(F c
   else f(first, rest...);
 }
 
+/// True if two trees have their leaves at the same positions.
+template <class A, class B> consteval bool is_tree_like() {
+  if constexpr (!is_inner<A> || !is_inner<B>) return is_inner<A> == is_inner<B>;
+  else
+    return []<class... P, class... Q>(parts<P...>, parts<Q...>) {
+      if constexpr (sizeof...(P) == sizeof...(Q)) return (is_tree_like<P, Q>() && ...);
+      else return false;
+    }(typename parts_of<A>::type{}, typename parts_of<B>::type{});
+}
+/// True if the first arguments, of number `Trees`, are states for parameters P, and the others are numbers.
+template <std::size_t Trees, class P, class... Given> consteval bool are_states_and_numbers() {
+  std::size_t k = 0;
+  return ((k++ < Trees ? is_inner<Given> || !is_inner<P> : !is_inner<Given>) && ...);
+}
+template <std::size_t Trees, class P, class... Given> consteval bool are_states_like() {
+  std::size_t k = 0;
+  return ((k++ >= Trees || is_tree_like<P, Given>()) && ...);
+}
+
 } // namespace detail
 
 /// `optimizer.update` for every leaf of parameters, structs, tuples and arrays of tensors: `ct::update_all(ct::adam{}, p, gradient, m, v, step)`.
@@ -54,11 +74,21 @@ template <class Optimizer, class Parameters, class Gradients, class... States>
 constexpr void update_all(Optimizer const& optimizer, Parameters& p, Gradients const& gradient, States&&... states) {
   constexpr std::size_t most = Optimizer::states, trees = sizeof...(states) < most ? sizeof...(states) : most;
   constexpr std::size_t numbers = sizeof...(states) - trees, needed = Optimizer::counts ? 1 : 0;
-  if constexpr (numbers < needed || numbers > needed + 1) static_assert(refusals::update_states::report<Optimizer>());
+  if constexpr (numbers < needed || numbers > needed + 1 ||
+                !detail::are_states_and_numbers<trees, Parameters, std::remove_cvref_t<States>...>())
+    static_assert(refusals::update_states::report<Optimizer>());
+  else if constexpr (!detail::is_tree_like<Parameters, Gradients>() ||
+                     !detail::are_states_like<trees, Parameters, std::remove_cvref_t<States>...>())
+    static_assert(refusals::update_trees::report<Parameters, Gradients, std::remove_cvref_t<States>...>());
   else {
     auto const given = std::tie(states...);
     [&]<std::size_t... I, std::size_t... K>(std::index_sequence<I...>, std::index_sequence<K...>) {
-      auto const one = [&](auto&... leaf) { optimizer.update(leaf..., std::get<trees + K>(given)...); };
+      auto const one = [&](auto&... leaf) {
+        if constexpr (requires { optimizer.update(leaf..., std::get<trees + K>(given)...); })
+          optimizer.update(leaf..., std::get<trees + K>(given)...);
+        else // (a condition that depends on the leaves, so that it is read here only)
+          static_assert(refusals::update_states::report<std::conditional_t<sizeof...(leaf) != 0, Optimizer, void>>());
+      };
       detail::visit_together(one, p, gradient, std::get<I>(given)...);
     }(std::make_index_sequence<trees>{}, std::make_index_sequence<numbers>{});
   }
