@@ -225,7 +225,7 @@ void check(drawn d, gradient_options const& options, bool twice = true) {
 
 /// The options of gradients.
 gradient_options option(int k) {
-  using ct::detail::checkpoints;
+  using ct::dynamic::checkpoints;
   switch (k) {
   case 0: return {};
   case 1: return {.tape = {.limit = 40000}};

@@ -120,7 +120,7 @@ TEST_CASE("an operation with many outgoing edges is loaded again", "[archive]") 
 
 TEST_CASE("a gradient with a tape limit, whose loops were moved into others, is loaded again",
           "[archive][tape_limit]") {
-  using ct::detail::checkpoints;
+  using ct::dynamic::checkpoints;
   for (auto const schedule : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial}) {
     CAPTURE(static_cast<int>(schedule));
     ct::dynamic::graph g;

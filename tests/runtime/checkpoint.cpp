@@ -359,7 +359,7 @@ TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the 
           "[checkpoint]") {
   auto const f = [](bool marks) { return while_of(7, marks); };
   same_bits_of_all_orders(f);
-  for (auto const schedule : {ct::detail::checkpoints::equally_spaced, ct::detail::checkpoints::binomial}) {
+  for (auto const schedule : {ct::dynamic::checkpoints::equally_spaced, ct::dynamic::checkpoints::binomial}) {
     CAPTURE(static_cast<int>(schedule));
     same_bits_of_all_orders(f, {.limit = 100000, .schedule = schedule});
   }
@@ -368,7 +368,7 @@ TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the 
 TEST_CASE("blocks meet a tape limit that complete records of iterations exceed", "[checkpoint]") {
   auto const f = [](bool marks) { return while_of(30, marks); };
   recorded const all = recording(f(false), 1, false, {});
-  ct::detail::tape_options const some{.limit = 6000, .schedule = ct::detail::checkpoints::binomial};
+  ct::detail::tape_options const some{.limit = 6000, .schedule = ct::dynamic::checkpoints::binomial};
   recorded const within = recording(f(true), 1, false, some);
   CHECK(within.tape <= some.limit);
   CHECK(within.elements == all.elements);

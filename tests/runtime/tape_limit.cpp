@@ -20,8 +20,8 @@
 namespace {
 
 namespace ct = cotangent;
-using ct::detail::checkpoints;
 using ct::detail::tape_options;
+using ct::dynamic::checkpoints;
 using ct::dynamic::expr;
 
 struct outcome {

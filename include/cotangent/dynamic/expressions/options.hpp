@@ -104,6 +104,9 @@ struct symbolic_step {
   symbolic_tensor learning_rate, count; // count is absent if the optimizer has none
 };
 
+/// The values of `tape.schedule`: how a loop that reruns for its gradient stores the values that it restarts from.
+using checkpoints = cotangent::detail::checkpoints;
+
 /// Options of gradients. With a `tape.limit`, a loop whose record would exceed it reruns parts of itself,
 /// with the same bits.
 ///
