@@ -90,9 +90,13 @@ private:
     return true;
   }
 
+  /// (A placeholder of a rule inside of this one only has the type of its operand.)
+  static constexpr bool has_derivative(node const& n) {
+    return n.op->derivative != derivative_kind::zero || n.op == info_of<op::placeholder>();
+  }
   /// True if a node has a derivative with respect to its operands that vary.
   constexpr bool is_step(node const& n) const {
-    if (n.op->kind != operation_kind::control) return n.op->derivative != derivative_kind::zero || n.op == info_of<op::placeholder>();
+    if (n.op->kind != operation_kind::control) return has_derivative(n);
     array<bool> operands(n.operand_count, false);
     for (int k = 0; k < n.operand_count; ++k) operands[k] = varies(operand(n, k));
     graph const& g = b_.get();
@@ -137,9 +141,7 @@ private:
       for (int k = 0; k < n.operand_count; ++k) any = (operands[k] = follow.marked(varying, operand(n, k))) || any;
       for (int k = 0; k < n.result_count; ++k) wanted = wanted || follow.marked(needed, operand(n, n.operand_count + k));
       if (!any || !wanted) continue;
-      bool const step = n.op->kind == operation_kind::control ? is_step(n, index, operands.data())
-                                                              : n.op->derivative != derivative_kind::zero || n.op == info_of<op::placeholder>();
-      if (!step) return false;
+      if (n.op->kind == operation_kind::control ? !is_step(n, index, operands.data()) : !has_derivative(n)) return false;
     }
     return true;
   }
