@@ -136,6 +136,61 @@ TEST_CASE("A list of bindings names each input once, and results any number of t
                                  [&] { (void)s.compile({.outputs = {u}, .binds = {{t, a}, {t, b}}}); }));
 }
 
+TEST_CASE("Memory bound to a constant is that of a result") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {3}), c = g.constant(std::vector<double>{1, 2, 3}), y = ct::sum(x * c);
+  std::vector<double> a{1, 2, 3}, first{9, 9, 9}, second{9, 9, 9};
+  auto p = g.compile({c, y});
+  p.bind(x, a);
+  p.bind(c, first);
+  p.run();
+  CHECK((first == a && p.value(y) == 14));
+  auto twice = g.compile({c, c});
+  first.assign(3, 9);
+  twice.bind(c, first);
+  twice.bind(c, second);
+  twice.run();
+  CHECK((first == a && second == a));
+  for (bool const own : {false, true}) {
+    first.assign(3, 9);
+    auto listed = g.compile({y}, {{c, first}, {x, a}}, {.own_memory = own});
+    listed.run();
+    CHECK((first == a && listed.value(y) == 14));
+  }
+  auto other = g.compile({y});
+  CHECK(refused<ct::graph_error>("bind: an expression must be an input or a result of the program", [&] { other.bind(c, first); }));
+  std::vector<double> const fixed{4, 5, 6};
+  CHECK(refused<ct::graph_error>("bind: the memory of a result must be writable", [&] { p.bind(c, fixed); }));
+}
+
+TEST_CASE("A function that has nothing to do for these sizes has a result of its own") {
+  auto const holds = [](auto function) {
+    for (bool const constant : {false, true})
+      for (bool const listed : {false, true}) {
+        dynamic::graph g;
+        auto const x = g.input<double>("x", {3}), c = g.constant(std::vector<double>{1, 2, 3});
+        dynamic::expr<double> const r = constant ? function(c) : function(x), y = ct::sum(x * c);
+        std::vector<double> a{1, 2, 3}, m{9, 9, 9};
+        auto p = listed ? g.compile({r, y}, {{x, a}, {r, m}}) : g.compile({r, y});
+        if (!listed) p.bind(x, a), p.bind(r, m);
+        p.run();
+        CHECK((m == a && p.value(y) == 14 && p.value(r)(1) == 2));
+      }
+  };
+  holds([](auto x) { return ct::reshape(x, {3}); });
+  holds([](auto x) { return ct::flatten(x); });
+  holds([](auto x) { return ct::broadcast_to(x, {3}); });
+  holds([](auto x) { return ct::transpose(x); });
+  holds([](auto x) { return ct::sum(x, std::vector<int>{}); });
+  holds([](auto x) { return ct::convert<double>(x); });
+  holds([](auto x) { return x(ct::all); });
+  holds([](auto x) { return x(dynamic::between(0, 3)); });
+  holds([](auto x) { return ct::roll(x, 0, 0); });
+  holds([](auto x) { return ct::tile(x, {1}); });
+  holds([](auto x) { return ct::squeeze(x); });
+  holds([](auto x) { return ct::concatenate({x}, 0); });
+}
+
 TEST_CASE("Values can be read only after a run, at positions that exist") {
   CHECK(refused("value: the program must have run before it has values", [] {
     dynamic::graph g;

@@ -161,6 +161,15 @@ template <class Fn> constexpr request request_of(std::source_location where) {
 
 // ---- functions
 
+/// The symbol of a function's result. One that has nothing to do for these sizes gives an input or constant as a view: memory bound
+/// to the result is not that of the input.
+inline symbol made_symbol(graph_state& s, term y) {
+  if (y.b->tensor(y.id).producer == none)
+    for (symbol const input : s.inputs)
+      if (input == y.id) return push_as(info_of<op::reshape>(), s.b, {y}, nullptr, 0, y.type(), y.shape_id()).id;
+  return y.id;
+}
+
 /// Numbers only: computed at once.
 template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location where, Fn const& fn,
                                                             A const&... a) {
@@ -203,9 +212,10 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
       return fn(x[K]...);
     }(std::index_sequence_for<A...>{});
     back.check(r);
+    symbol const made = made_symbol(*s, y);
     back.keep();
     tell_made(*s);
-    return expr<T>(standing(*s, y.id));
+    return expr<T>(standing(*s, made));
   }
 }
 
@@ -227,9 +237,10 @@ template <class Fn, class X> X lift_list(std::source_location where, Fn const& f
   r.operand_count = static_cast<int>(ids.size());
   term const y = fn.of_list(s->b, parts.data(), r.operand_count);
   back.check(r);
+  symbol const made = made_symbol(*s, y);
   back.keep();
   tell_made(*s);
-  return X(standing(*s, y.id));
+  return X(standing(*s, made));
 }
 
 /// An elementwise operation: like `lift`, but a literal immediately takes the shape of the other operand.

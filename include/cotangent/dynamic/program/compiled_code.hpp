@@ -54,6 +54,11 @@ struct compiled_code {
   run_prediction predicted;
   std::shared_ptr<graph_identity const> graph;
 
+  /// The input that reads memory bound to a symbol, none (-1) if there is none: constants have their elements.
+  int input_to_bind(symbol t) const {
+    auto const at = input_of.find(t);
+    return at == input_of.end() || inputs[static_cast<std::size_t>(at->second)].constant >= 0 ? -1 : at->second;
+  }
   /// Adds a result, with memory of its own even if another result is the same expression.
   void add_output(port const& p) {
     int const k = static_cast<int>(outputs.size());

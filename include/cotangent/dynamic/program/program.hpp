@@ -246,8 +246,8 @@ private:
   }
   void bind_symbol(extend::symbol t, detail::memory_of const& m, bool copied, std::source_location where) {
     detail::compiled_code const& c = *code_;
-    if (auto const in = c.input_of.find(t); in != c.input_of.end()) {
-      auto const k = static_cast<std::size_t>(in->second);
+    if (int const in = c.input_to_bind(t); in >= 0) {
+      auto const k = static_cast<std::size_t>(in);
       detail::check_fit(c.inputs[k], m, where);
       in_[k].set(m, copied, c.inputs[k].bytes);
     } else if (auto const out = c.output_of.find(t); out != c.output_of.end()) {

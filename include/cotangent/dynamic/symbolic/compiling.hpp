@@ -69,7 +69,7 @@ inline void own_memory(compiled_code const& code, std::vector<binding> const& bi
   for (port const& p : code.outputs) to.own_outputs.push(p.partner < 0);
   for (binding const& bound : binds) {
     symbol const t = bound.what.id();
-    if (auto const in = code.input_of.find(t); in != code.input_of.end()) to.own_inputs[in->second] = false;
+    if (int const in = code.input_to_bind(t); in >= 0) to.own_inputs[in] = false;
     else if (auto const out = code.output_of.find(t); out != code.output_of.end()) {
       int k = out->second;
       while (k >= 0 && !to.own_outputs[k]) k = code.outputs[static_cast<std::size_t>(k)].next;
@@ -150,10 +150,10 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   std::vector<bool> given(code->inputs.size());
   for (std::size_t k = 0; k < asked.bound.size(); ++k) {
     symbol const t = asked.bound[k];
-    if (auto const at = code->input_of.find(t); at != code->input_of.end()) {
-      if (given[static_cast<std::size_t>(at->second)])
+    if (int const in = code->input_to_bind(t); in >= 0) {
+      if (given[static_cast<std::size_t>(in)])
         raise_graph<refusals::bind_twice>(s.b, {r.name, r.name_length, &t, 1, binds[k].where});
-      given[static_cast<std::size_t>(at->second)] = true;
+      given[static_cast<std::size_t>(in)] = true;
       continue;
     }
     if (unbound[t] == 0) add(t);
