@@ -152,6 +152,47 @@ TEST_CASE("Reductions refuse axes that do not exist or are repeated") {
   CHECK(p.value(at)(0) == 0);
 }
 
+// On lines of their own.
+inline constexpr auto read_row = [](auto x, auto i) {
+  auto const doubled = 2.0 * x;
+  return doubled(i);
+};
+inline constexpr auto read_rows = [](auto x, auto i) {
+  auto const row = x(i);
+  return row * x(i + 1);
+};
+
+TEST_CASE("An index out of range names the lines that may have found it") {
+  using X = ct::tensor<double, 3>;
+  auto const text_of = [](auto f) -> std::string {
+    try {
+      f();
+    } catch (ct::shape_error const& e) {
+      return e.what();
+    }
+    return "";
+  };
+  auto const ends = [](std::string const& text, std::string const& end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+  };
+  std::string const first = text_of([] { (void)ct::compiled(read_row)(X{1, 2, 3}, I(3)); });
+  CHECK(first.find("call: an index is out of range: a position at ") != std::string::npos);
+  CHECK(ends(first, "invalid_operations.cpp:158"));
+  CHECK(ends(text_of([] { (void)ct::grad(read_row)(X{1, 2, 3}, I(-4)); }), "invalid_operations.cpp:158"));
+  std::string const both = text_of([] { (void)ct::compiled(read_rows)(X{1, 2, 3}, I(2)); });
+  CHECK(both.find("invalid_operations.cpp:161 or a position at ") != std::string::npos);
+  CHECK(ends(both, "invalid_operations.cpp:162"));
+
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const i = g.input<I>("i");
+  auto const y = read_row(x, i);
+  auto p = g.compile({y});
+  p.bind(x, {1., 2., 3.});
+  p.bind(i, I(3));
+  CHECK(text_of([&] { p.run(); }).find("invalid_operations.cpp:158") != std::string::npos);
+}
+
 TEST_CASE("Indices out of range are reported") {
   CHECK(refused("run: an index is out of range", [] {
     dynamic::graph g;
@@ -210,11 +251,11 @@ TEST_CASE("Indices out of range are reported") {
   auto losses = g.compile({loss}), parts = g.compile({part});
   losses.bind(a, x);
   losses.bind(label, I(3));
-  CHECK(refused("a label of cross_entropy, which selected no element", [&] { losses.run(); }));
+  CHECK(refused("run: an index is out of range: a label at ", [&] { losses.run(); }));
   CHECK(double(losses.value(loss)) == Approx(std::log(std::exp(1) + std::exp(2) + std::exp(4))));
   parts.bind(a, x);
   parts.bind(q, 1.5);
-  CHECK(refused("a q of quantile, which selected the least", [&] { parts.run(); }));
+  CHECK(refused("run: an index is out of range: a position at ", [&] { parts.run(); }));
   CHECK(double(parts.value(part)) == 1);
 }
 

@@ -82,9 +82,7 @@ enum class status : unsigned char {
 constexpr char const* text_of(status s) noexcept {
   switch (s) {
   case status::ok: return "ok";
-  case status::index_out_of_range:
-    return "an index is out of range: a row, which was clamped, a label of cross_entropy, which selected no element, or a q of "
-           "quantile, which selected the least";
+  case status::index_out_of_range: return "an index is out of range";
   case status::size_mismatch: return "the size of an argument or a result must be that of its extents";
   case status::overlap: return "a result must not overlap an argument, unless it is that argument";
   case status::null_argument: return "a view must not be of nothing, and a tensor not moved from";

@@ -123,6 +123,8 @@ struct operation {
   char const* (*check)(extend::graph_view const&, extend::node const&) = nullptr;
   /// The user's function, if a node of it reports `status::singular_matrix`. Whole: it sets `whole_call::found`.
   char const* reports = nullptr;
+  /// The word for an index, if a node of it reports `status::index_out_of_range`.
+  char const* looks_up = nullptr;
   /// Operations that report: a value like operand 0 for which nothing is reported. Rows of a batch that do not run a branch or an
   /// iteration give it instead of theirs.
   term (*regular)(term) = nullptr;

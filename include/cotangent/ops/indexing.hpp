@@ -29,7 +29,7 @@ namespace op {
 /// Integer labels of as many classes as attribute 0 says (a dimension), unchanged: a run reports labels of an
 /// argument that are out of range.
 struct label : extend::primitive<operation_kind::identity, 1> {
-  static constexpr char const* name = "label";
+  static constexpr char const *name = "label", *looks_up = "a label";
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr void infer(inference& r) { r.like(0); }
 };
@@ -45,7 +45,7 @@ namespace op {
 /// Row i of the result is row `indices[i]` of operand 0, along axis 0. Indices out of range are clamped, and
 /// the run reports them. Adjoint: scatter_add.
 struct gather : extend::primitive<operation_kind::gather, 2> {
-  static constexpr char const* name = "gather";
+  static constexpr char const *name = "gather", *looks_up = "a position";
   static constexpr float cost = 2;
   static constexpr void infer(inference& r) {
     extend::dimensions const from = r.dims(0);
@@ -75,7 +75,7 @@ struct gather : extend::primitive<operation_kind::gather, 2> {
 
 /// Adds row i of operand 0 to row `indices[i]` of zeros. Adjoint: gather.
 struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
-  static constexpr char const* name = "scatter_add";
+  static constexpr char const *name = "scatter_add", *looks_up = "a position";
   static constexpr float cost = 2;
   static constexpr void adjoint(adjoint_rule& r) {
     r.give(0, detail::push(info_of<gather>(), {r.dy(), r.x(1)}));
@@ -102,7 +102,7 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
 /// write where the last operand is: then a loop takes only as long as it takes to change the rows. Simplify makes it of sums with
 /// scatter_adds, and of several that follow each other.
 struct update_rows : extend::primitive<operation_kind::scatter_add, -1> {
-  static constexpr char const* name = "update_rows";
+  static constexpr char const *name = "update_rows", *looks_up = "a position";
   static constexpr float cost = 2;
   static constexpr int most_pairs = 62;
   /// The pairs that are set, by bits.

@@ -121,6 +121,7 @@ template <operation_kind Kind, int Arity> struct primitive {
     if constexpr (requires { Op::has_address; }) o.has_address = Op::has_address;
     if constexpr (requires { Op::prints; }) o.prints = Op::prints;
     if constexpr (requires { Op::reports; }) o.reports = Op::reports;
+    if constexpr (requires { Op::looks_up; }) o.looks_up = Op::looks_up;
     if constexpr (requires { &Op::regular; }) o.regular = &Op::regular;
     return o;
   }

@@ -43,8 +43,7 @@ public:
   detail::failure const& failed() const noexcept { return failed_; }
   /// The text of an error, with the operations that may have reported this status.
   detail::message& put(detail::message& text, status s) const {
-    text.put(text_of(s));
-    return s == status::singular_matrix ? reports_.put(text) : text;
+    return reports_.put(text, s);
   }
   /// The bytes of the workspace, which is aligned to `workspace_alignment`.
   std::int64_t workspace_bytes() const noexcept {
@@ -120,7 +119,7 @@ private:
   detail::array<detail::label_check> label_checks_; // with sizes resolved
   bool records_ = false;
   detail::failure failed_;
-  detail::report_sites reports_;
+  detail::status_sites reports_;
   std::vector<std::shared_ptr<void const>> held_; // by operations with their address
 
   std::int64_t place(std::int64_t root) const noexcept {
@@ -156,7 +155,7 @@ private:
                                                 interpreter_memory const& memory) {
     bool reports = false;
     for (std::int32_t i = 0; i < g.node_count; ++i) reports = reports || g.nodes[i].op->reporting != nullptr;
-    reports_ = detail::report_sites(g);
+    reports_ = detail::status_sites(g);
     if (!reports) return prepare<Later>(g, sizes, users, memory);
     graph changed(g);
     for (extend::node& n : changed.nodes)

@@ -359,7 +359,7 @@ private:
   }
   static void report(status s) {
     message text("cotangent: call: ");
-    raise_status(s, put_reports<Simplified>(s, text.put(text_of(s))));
+    raise_status(s, put_status<Simplified>(text, s));
   }
 };
 

@@ -271,7 +271,7 @@ private:
   }
   static void report(status s) {
     message text("cotangent: vjp: ");
-    raise_status(s, put_reports<typename Stages::backward>(s, text.put(text_of(s))));
+    raise_status(s, put_status<typename Stages::backward>(text, s));
   }
 
   constexpr gradients pull(collected const& from) const {
