@@ -38,12 +38,12 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/functions/control_refusals.hpp>
 
 #include <cotangent/trace/expressions/assignment.hpp>
-#include <cotangent/trace/expressions/braces.hpp>
 #include <cotangent/trace/expressions/expr.hpp>
 #include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/expressions/indexing.hpp>
 #include <cotangent/trace/expressions/layout.hpp>
 #include <cotangent/trace/expressions/movement.hpp>
+#include <cotangent/trace/expressions/numbers.hpp>
 #include <cotangent/trace/expressions/optimizers.hpp>
 #include <cotangent/trace/expressions/other_headers.hpp>
 #include <cotangent/trace/expressions/plain.hpp>

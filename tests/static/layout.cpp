@@ -51,6 +51,12 @@ static_assert(ct::compiled([](auto x) { return ct::roll<1>(x); })(a()) == matrix
 static_assert(ct::compiled([](auto x) { return ct::roll<1, 0>(x); })(a()) == matrix{{4, 5, 6}, {1, 2, 3}});
 static_assert(ct::compiled([](auto x) { return ct::reverse(x); })(a()) == matrix{{3, 2, 1}, {6, 5, 4}} && ct::compiled([](auto x) { return ct::reverse<0>(x); })(a()) == matrix{{4, 5, 6}, {1, 2, 3}});
 static_assert(ct::grad([](auto x) { return ct::dot(ct::reverse(x), ct::roll<1>(x)); })(vector{1, 2, 3}) == vector{4, 2, 6});
+// Numbers as arguments, where the result has the shape of x.
+static_assert(ct::compiled([](auto x) { return ct::roll(x, 1); })(a()) == matrix{{3, 1, 2}, {6, 4, 5}});
+static_assert(ct::compiled([](auto x) { return ct::roll(x, std::int64_t(1), 0); })(a()) == matrix{{4, 5, 6}, {1, 2, 3}});
+static_assert(ct::grad([](auto x) { return ct::dot(ct::reverse(x), ct::roll(x, -2)); })(vector{1, 2, 3}) == vector{4, 2, 6});
+static_assert(ct::compiled([](auto x) { return ct::tril(x, -1); })(a()) == matrix{{0, 0, 0}, {4, 0, 0}});
+static_assert(ct::compiled([](auto x) { return ct::triu(x, 1); })(a()) == matrix{{0, 2, 3}, {0, 0, 6}});
 static_assert(ct::compiled([](auto x) { return ct::repeat<2>(x); })(vector{1, 2, 3}) == ct::tensor<double, 6>{1, 1, 2, 2, 3, 3});
 static_assert(ct::compiled([](auto x) { return ct::repeat<2, 0>(x); })(a()) == ct::tensor<double, 4, 3>{{1, 2, 3}, {1, 2, 3}, {4, 5, 6}, {4, 5, 6}});
 static_assert(ct::compiled([](auto x) { return ct::tile<2>(x); })(vector{1, 2, 3}) == ct::tensor<double, 6>{1, 2, 3, 1, 2, 3});

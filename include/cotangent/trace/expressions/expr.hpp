@@ -66,7 +66,7 @@ struct subscript : origin {
 
 template <int Rank, extent... E> inline constexpr bool takes_braces =
     sizeof...(E) == Rank && (E.is_number() && ...);
-// In trace/expressions/braces.hpp.
+// In trace/expressions/sources.hpp.
 template <class X, brace_sizes... Size, class... Row> constexpr X braced(Row const&... row);
 // In trace/expressions/assignment.hpp.
 template <class Part, class Y> constexpr auto assign_part(Part const& part, origin const* from, Y const& y);

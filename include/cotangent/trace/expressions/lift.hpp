@@ -231,14 +231,17 @@ template <class Kind, class X>
 struct along_result<Kind, X> : element_changed<element_t<Kind::gives>, X> {};
 template <int Axis> constexpr std::integral_constant<int, Axis> number_of(axes_t<Axis>) { return {}; }
 
-/// Along an axis that is an argument: the result has the shape of x.
+/// `fn`, a function of kind `Kind` with numbers that are arguments: the result has the shape of x. `Example` is one with constants.
+template <class Kind, class Example, class X, class Fn> constexpr auto lift_like(std::source_location where, X const& x, Fn const& fn) {
+  if constexpr (is_half_expr<X>) return detail::lift_like<Kind, Example>(where, detail::widened(where, x), fn);
+  else if constexpr (open_expr<X>) return X::lift(where, fn, x);
+  else if constexpr (inferred<Example, X>::refuses) return detail::lift(where, Example{}, x);
+  else return detail::lift_as<typename along_result<Kind, X>::type>(where, fn, x);
+}
+/// Along an axis that is an argument.
 template <class Kind, class X, one_axis A> constexpr auto lift_along(std::source_location where, X const& x, A axis) {
-  using last = along_axis<Kind, -1>;
   if constexpr (names_one_axis<A>) return detail::lift(where, along_axis<Kind, decltype(detail::number_of(axis))::value>{}, x);
-  else if constexpr (is_half_expr<X>) return detail::lift_along<Kind>(where, detail::widened(where, x), axis);
-  else if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{static_cast<std::int64_t>(axis)}, x);
-  else if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
-  else return detail::lift_as<typename along_result<Kind, X>::type>(where, along_value<Kind>{static_cast<std::int64_t>(axis)}, x);
+  else return detail::lift_like<Kind, along_axis<Kind, -1>>(where, x, along_value<Kind>{static_cast<std::int64_t>(axis)});
 }
 
 // ---- common cases, whose types need no trial

@@ -28,6 +28,8 @@ COTANGENT_REFUSAL_OF(index_of_kind, allowed, "cotangent: x(i, j, ...): an index 
 COTANGENT_REFUSAL(range_step, divides, step_given, length_of_range, "cotangent: ct::range<start, stop, step>: the step must not be 0, and must divide the length of a range whose length has a name")
 COTANGENT_REFUSAL_OF(extent_of_name, allowed, "cotangent: x.size(), x.extent(k): the extent must be a number, since a name gets its size at the call; write ct::axis_size<k>(x) for its value")
 COTANGENT_REFUSAL_OF(axis_as_value, allowed, "cotangent: sum, argmax and the like: the axes must be template arguments, since the type of the result depends on them; write ct::sum(x, ct::axes<0, 2>) or ct::argmax<0>(x)")
+COTANGENT_REFUSAL_OF(size_as_value, allowed, "cotangent: reshape, permute, expand and the like: sizes, axes and counts must be template arguments, since the type of the result depends on them; write ct::reshape<2, 3>(x), ct::permute<1, 0>(x) or ct::expand<0>(x)")
+COTANGENT_REFUSAL_OF(list_of_operands, allowed, "cotangent: concatenate, stack: the operands must be arguments of their own, and the axis a template argument; write ct::concatenate<0>(x, y)")
 COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places, "cotangent: scatter_add: there must be as many rows as places to add them at")
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand, "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
 COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotangent: an assignment such as x = y or x += y must keep the shape of x; give the result a new name")
