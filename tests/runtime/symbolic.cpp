@@ -205,4 +205,34 @@ TEST_CASE("shapes are set later, or inferred", "[symbolic]") {
   }
 }
 
+TEST_CASE("a shape that is set later is that of a loop's symbols, too, except of those with a shape of their own", "[symbolic]") {
+  ct::dynamic::graph g;
+  auto const s = g.symbolic();
+  auto const x = s.tensor<double>({3}, "x"), y = s.tensor<double>({3}, "y");
+  auto const outer = s.sub_graph("outer"), body = outer.sub_graph("body");
+  auto const again = outer.tensor<bool>({}, "again"), go = body.tensor<bool>({}, "go");
+  command const below_3("below 3", [](ct::term i) { return i < 3; });
+  body.exec(below_3, {body.count()}, {go});
+  body.exec(command::of<ct::op::negate>(), {x}, {y});
+  body.carry(y, x);
+  outer.exec(below_3, {outer.count()}, {again});
+  outer.while_(body, go);
+  outer.carry(y, x);
+  s.while_(outer, again);
+  for (std::int64_t const n : {2, 0, 5}) {
+    s.set_shape(x, {n});
+    s.set_shape(y, {n});
+    auto p = s.compile({.outputs = {y}});
+    p.bind(x, std::vector<double>(static_cast<std::size_t>(n), 1.25));
+    p.run();
+    CHECK(p.value<double>(y).size() == n);
+    if (n > 0) CHECK(std::abs(p.value<double>(y)[n - 1]) == 1.25);
+  }
+  body.set_shape(body.resolve(x), {4});
+  s.set_shape(x, {6});
+  CHECK(body.shape_of(body.resolve(x))[0].number == 4);
+  CHECK(outer.shape_of(outer.resolve(x))[0].number == 6);
+  CHECK_THROWS_AS(s.compile({.outputs = {y}}), ct::error);
+}
+
 } // namespace

@@ -88,20 +88,32 @@ inline void defer_operations_on(graph_scope const& scope, symbol t) {
     x.pending = true;
   }
 }
+/// Sets the shape of a tensor, or that it is not known yet. Symbols of sub-graphs that stand for it follow, unless their shape was set.
+inline void reshape_symbol(graph_scope const& scope, symbol t, std::int32_t shape, bool is_unknown) {
+  graph_state& s = *scope.s;
+  std::int32_t const before = s.b.tensor(t).shape;
+  bool const was_unknown = look(s, t).automatic;
+  s.b.edit().tensors[t].shape = shape;
+  record(s, t).automatic = is_unknown;
+  defer_operations_on(scope, t);
+  for (std::int32_t region = 1; region < static_cast<std::int32_t>(s.symbolic.graphs.size()); ++region) {
+    if (graph_at(s, region).sealed) continue;
+    for (auto const& [outer, inner] : graph_at(s, region).outer_inner)
+      if (outer == t && s.b.tensor(inner).shape == before && look(s, inner).automatic == was_unknown)
+        reshape_symbol(graph_scope{&s, region}, inner, shape, is_unknown);
+  }
+}
 inline void set_shape(graph_scope const& scope, request const& r, symbolic_tensor const& t, sizes const& shape) {
   graph_state& s = *scope.s;
   symbol const id = reshaped(scope, t, r);
   symbolic_undo back(s);
   std::int32_t const to = checked_shape(s, shape, r);
   back.keep();
-  s.b.edit().tensors[id].shape = to;
-  record(s, id).automatic = false;
-  defer_operations_on(scope, id);
+  reshape_symbol(scope, id, to, false);
 }
 inline void set_shape(graph_scope const& scope, request const& r, symbolic_tensor const& t, automatic_t) {
   symbol const id = reshaped(scope, t, r);
-  record(*scope.s, id).automatic = true;
-  defer_operations_on(scope, id);
+  reshape_symbol(scope, id, scope.s->b.tensor(id).shape, true);
 }
 
 /// Frees a tensor's index.
