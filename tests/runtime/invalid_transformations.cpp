@@ -218,6 +218,21 @@ TEST_CASE("Solutions of vectors, in float and double") {
   CHECK(near(value_of(g, ct::grad(root)(s)), {0.5 / std::sqrt(2.0)}, 1e-6));
   CHECK(near(value_of(g, ct::vmap(root)(g.constant(std::vector<float>{4, 9}))), {2, 3}, 1e-6));
 }
+TEST_CASE("Solutions without arguments, of expressions that the function captures") {
+  dynamic::graph g;
+  auto const x = g.constant(9.0), v = g.constant(numbers{4, 9});
+  auto const from_number = [](auto a) { return a * ct::root([&](auto z) { return z * z - a; }, 1.0); };
+  auto const from_vector = [](auto a) { return ct::sum(a * ct::root([&](auto z) { return z * z - a; }, 0.0 * a + 1.0)); };
+  auto const step = [](auto a) { return a * ct::fixed_point([&](auto z) { return (z + a / z) / 2.0; }, 1.0); };
+  auto const mixed = [&](auto a) { return ct::root([&](auto z, auto c) { return z * z - c * a; }, 1.0, 4.0); };
+  CHECK(near(value_of(g, from_number(x)), {27}));
+  CHECK(near(value_of(g, ct::grad(from_number)(x)), {3}));
+  CHECK(near(value_of(g, ct::vmap(from_number)(v)), {8, 27}));
+  CHECK(near(value_of(g, ct::grad(from_vector)(v)), {2, 3}));
+  CHECK(near(value_of(g, step(x)), {27}));
+  CHECK(near(value_of(g, ct::jvp(step)(x, g.constant(1.0)).second), {3}));
+  CHECK(near(value_of(g, mixed(x)), {6}));
+}
 TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as it was") {
   dynamic::graph g, h;
   auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {3}), m = g.input<double>("m", {3, 2});
@@ -349,6 +364,8 @@ TEST_CASE("A refusal before the first operation of a call names the line of the 
   NAMES_ITS_LINE(ct::scan(row, v, s));
   NAMES_ITS_LINE(ct::scan([](auto c, auto r, auto) { return std::pair(c, r); }, v, x, v));
   NAMES_ITS_LINE(ct::root(first, x, v));
+  NAMES_ITS_LINE(ct::root([](auto a) { return ct::sum(a); }, x));
+  NAMES_ITS_LINE(ct::fixed_point([](auto a) { return ct::sum(a); }, v));
   NAMES_ITS_LINE(ct::root(second, v, w));
   NAMES_ITS_LINE(ct::fixed_point(second, v, w));
   NAMES_ITS_LINE(ct::fixed_point([](auto, auto a, auto) { return a; }, v, w, s));

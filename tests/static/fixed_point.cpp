@@ -30,6 +30,11 @@ static_assert(near(ct::grad(at_once)(0.5, 3.0), 12));
 inline constexpr auto short_root = [](auto a) { return ct::fixed_point([](auto x, auto c) { return (x + c / x) / 2; }, 1.f, a); };
 static_assert(near(ct::compiled(short_root)(9.f), 3, 1e-6) && near(ct::grad(short_root)(9.f), 1. / 6, 1e-6));
 
+// ---- captured expressions are constants to derivatives
+
+inline constexpr auto captured = [](auto a) { return a * ct::fixed_point([&](auto x) { return (x + a / x) / 2; }, 1.0); };
+static_assert(near(ct::compiled(captured)(9.0), 27) && near(ct::grad(captured)(9.0), 3) && near(ct::jvp(captured)(9.0, 1.0).second, 3));
+
 // ---- vectors, and their Jacobian
 
 using two = ct::tensor<double, 2>;

@@ -34,6 +34,11 @@ static_assert(near(std::get<0>(slopes), 1.037362021893646) && near(std::get<1>(s
 // a captured expression is a constant to derivatives; an argument is not
 inline constexpr auto captured = [](auto a, auto b) { return ct::root([&](auto x, auto c) { return x * x * x - c * b; }, 1.0, a); };
 static_assert(near(ct::compiled(captured)(4.0, 2.0), 2) && near(ct::grad(captured)(4.0, 2.0), 1. / 6));
+inline constexpr auto only_captured = [](auto a) { return ct::root([&](auto x) { return x * x - a; }, 1.0); };
+static_assert(near(ct::compiled(only_captured)(9.0), 3) && ct::grad(only_captured)(9.0) == 0 && ct::jvp(only_captured)(9.0, 1.0).second == 0);
+static_assert(near(ct::compiled(ct::vmap(only_captured))(ct::tensor<double, 2>{4, 9})(1), 3));
+inline constexpr auto from_vector = [](auto a) { return ct::sum(a * ct::root([&](auto x) { return x * x - a; }, a * 0 + 1)); };
+static_assert(near(ct::grad(from_vector)(ct::tensor<double, 2>{4, 9})(1), 3));
 
 // ---- vectors: x + y = a, x y = b; dx/da = x / (x - y), dx/db = -1 / (x - y)
 

@@ -69,10 +69,10 @@ template <class T, extent... E> inline constexpr bool is_floating_expr<expr<T, E
 template <graph_expr X> inline constexpr bool is_floating_expr<X> =
     std::is_floating_point_v<typename X::value_type>;
 
-/// A number as an expression like those of X....
-template <class... X, class A> constexpr auto as_argument(A const& a) {
-  if constexpr (in_graph<X...> && element_type<A>)
-    return typename front_end_of<X...>::template expression<A>(a);
+/// A number as an expression like `x`, of the same graph.
+template <class X, class A> constexpr auto as_argument(X const& x, A const& a) {
+  if constexpr (in_graph<X> && element_type<A>)
+    return X::front_end::attached(typename X::front_end::template expression<A>(a), x);
   else return detail::as_traced(a);
 }
 
@@ -112,13 +112,23 @@ constexpr auto implicit_solution(F const& f, X const& start, Args const&... args
       return y;
     };
     // (its elements are named: a tuple deduced from one tuple is a copy of it)
-    using arguments = std::tuple<decltype(detail::as_argument<X, Args...>(args))...>;
-    using found = decltype(call(from, arguments(detail::as_argument<X, Args...>(args)...)));
+    using arguments = std::tuple<decltype(detail::as_argument(from, args))...>;
+    using found = decltype(call(from, arguments(detail::as_argument(from, args)...)));
     if constexpr (std::is_same_v<found, refused>) return refused{}; // reported where the function was refused
-    else if constexpr (!is_like<value, found>) {
+    else if constexpr (!for_transformations<found>) {
+      refusals::solver_of_eager::report<found>();
+      return refused{};
+    } else if constexpr (!in_graph<value> && in_graph<found>) { // a number joins the graph of the captured expressions
+      graph_search graph(from);
+      graph.template search<std::tuple<value, result_tree<Args>...>>(f);
+      using joined = typename found::front_end::template expression<typename value::value_type>;
+      joined const first = graph.b == nullptr ? joined() : joined(*graph.b, from.attach(*graph.b));
+      return detail::implicit_solution<Rules>(f, first, args...);
+    } else if constexpr (!is_like<value, found>) {
       Rules::value_refusal::template report<value, found>();
       return refused{};
-    } else {
+    } else if constexpr (sizeof...(Args) == 0) return value(cotangent::stop_gradient(Rules::solution(call, from, arguments())));
+    else {
       auto const solve = [&](auto const& all) { return Rules::solution(call, from, all); };
       auto const tangent = [&](auto const& all, auto y, auto const& d) { return Rules::tangent(call, all, y, d); };
       auto const backward = [&](auto const& all, auto y, auto dy) {
@@ -126,7 +136,7 @@ constexpr auto implicit_solution(F const& f, X const& start, Args const&... args
         return cotangent::vjp([&](auto const& a) { return call(y, a); })(all, w).second;
       };
       using solved = custom_function<decltype(solve), decltype(tangent), decltype(backward)>;
-      return solved(solve, tangent, backward)(arguments(detail::as_argument<X, Args...>(args)...));
+      return solved(solve, tangent, backward)(arguments(detail::as_argument(from, args)...));
     }
   }
 }
@@ -156,7 +166,7 @@ inline namespace COTANGENT_ABI {
 /// Shapes: step returns an expression like its first argument.
 /// Adjoint, tangent: of the solution, by the implicit function theorem, with respect to `args`, which are expressions or trees of
 ///   floating ones; by an iteration of the same kind, w = dx + J' w, that records nothing of the first one. `start`, and expressions
-///   that step captures, are constants to derivatives.
+///   that step captures, are constants to derivatives; without `args` the derivative is 0.
 /// Domain: step is a contraction near the solution. Without convergence the last value is returned.
 /// Checked: tests/static/fixed_point.cpp, tests/runtime/fixed_point.cpp.
 template <solver Options = solver{}, class Step, class X, class... Args>
@@ -165,6 +175,11 @@ constexpr auto fixed_point(Step const& step, X const& start, Args const&... args
   return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start, args...);
 }
 // Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <solver Options = solver{}, class Step, class X>
+constexpr auto fixed_point(Step const& step, X const& start, std::source_location where = std::source_location::current()) {
+  if constexpr (detail::in_graph<X>) detail::front_end_of<X>::mark(where, start);
+  return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start);
+}
 template <solver Options = solver{}, class Step, class X, class First>
   requires detail::in_graph<X, First>
 auto fixed_point(Step const& step, X const& start, First const& first,

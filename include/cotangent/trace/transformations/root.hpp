@@ -83,7 +83,7 @@ inline namespace COTANGENT_ABI {
 /// Shapes: x is a number or a vector; the residual has the shape of x. Vectors need `<cotangent/linalg.hpp>`.
 /// Adjoint, tangent: of the solution, by the implicit function theorem, with respect to `args`, which are expressions or trees of
 ///   floating ones: one linear system, and nothing of the iterations. `start`, and expressions that the residual captures, are
-///   constants to derivatives.
+///   constants to derivatives; without `args` the derivative is 0.
 /// Domain: the Jacobian is regular along the iterations. Without convergence the last value is returned: check the residual.
 /// Checked: tests/static/root.cpp.
 template <solver Options = solver{}, class Residual, class X, class... Args>
@@ -92,6 +92,11 @@ constexpr auto root(Residual const& residual, X const& start, Args const&... arg
   return detail::root_of<Options>(residual, start, args...);
 }
 // Default arguments cannot follow a pack: in run-time graphs the first overloads are written out, for the user's source location.
+template <solver Options = solver{}, class Residual, class X>
+constexpr auto root(Residual const& residual, X const& start, std::source_location where = std::source_location::current()) {
+  if constexpr (detail::in_graph<X>) detail::front_end_of<X>::mark(where, start);
+  return detail::root_of<Options>(residual, start);
+}
 template <solver Options = solver{}, class Residual, class X, class First>
   requires detail::in_graph<X, First>
 auto root(Residual const& residual, X const& start, First const& first,
