@@ -61,6 +61,28 @@ TEST_CASE("a wrong tangent fails") {
   CHECK(c.argument == -1);
 }
 
+namespace {
+struct reverse_square : ct::extend::elementwise<1> {
+  static constexpr char const* name = "reverse_square";
+  template <class V> static constexpr V apply(V x) { return static_cast<V>(x * x); }
+  static constexpr void adjoint(ct::adjoint_rule& r) { r.give(0, 2 * r.x() * r.dy()); }
+};
+inline constexpr auto third_power = [](double x) { return x * x * x; };
+template <int Factor> inline constexpr auto outside = ct::external(third_power, [](double x, double, double dy) { return Factor * x * x * dy; });
+template <int Factor> inline constexpr auto not_linear = // the logarithm is 0, which forward mode cannot know
+    ct::custom_vjp([](auto x) { return x * x; }, [](auto x, auto, auto dy) { return Factor * x * dy + ct::log(ct::exp(0.0 * x)); });
+} // namespace
+
+TEST_CASE("a function with reverse mode only is compared with differences") {
+  CHECK(ct::check_gradient([](auto x) { return outside<3>(x) * ct::sin(x); }, 0.5));
+  auto const c = ct::check_gradient([](auto x, auto y) { return x * outside<2>(y); }, 0.5, 2.);
+  CHECK_FALSE(c);
+  CHECK(c.argument == 1);
+  CHECK(ct::check_gradient([](auto x) { return ct::sum(ct::extend::apply<reverse_square>({}, x)); }, ct::tensor<double, 2>{1, 3}));
+  CHECK(ct::check_gradient([](auto x) { return not_linear<2>(x); }, 0.5));
+  CHECK_FALSE(ct::check_gradient([](auto x) { return not_linear<3>(x); }, 0.5));
+}
+
 TEST_CASE("NaN fails") {
   CHECK(!ct::check_gradient([](auto x) { return ct::sum(ct::log(x)); }, ct::tensor<double, 2>{1, -1}));
 }

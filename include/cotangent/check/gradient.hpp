@@ -266,6 +266,15 @@ inline void compare(gradient_check& c, double gradient, double expected, double 
   c.expected = expected;
 }
 
+/// True if an operation or a rule of the function has a derivative in reverse mode only, as `ct::external` has.
+template <class Stages> consteval bool lacks_forward_mode() {
+  if constexpr (!Stages::failed) return false;
+  else {
+    constexpr auto found = Stages::found::value.why;
+    return found == why<refusals::not_differentiable>() || found == why<refusals::custom_forward>();
+  }
+}
+
 template <class F, int... I, class... Args>
 // copies, to be stepped
 gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&&... args) {
@@ -315,20 +324,25 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&
   auto directions = gradients;
   double along = 0;
   [&]<std::size_t... K>(std::index_sequence<K...>) {
-    int n = 0;
-    auto const fill = [&](auto& d) {
-      d = static_cast<std::remove_reference_t<decltype(d)>>((n % 2 == 0 ? 1. : -0.75) / (1 + n % 7)), ++n;
-    };
-    (for_each_element(std::get<K>(directions), fill), ...);
-    array<double> d;
-    (for_each_element(std::get<K>(directions), [&](auto const& x) { d.push(static_cast<double>(x)); }), ...);
-    int k = 0;
-    (for_each_element(std::get<K>(gradients),
-                      [&](auto const& g) { along += static_cast<double>(g) * d[k++]; }),
-     ...);
-    auto const pushed =
-        jvp_function<weighed, I...>{}(static_cast<Args const&>(args)..., std::get<K>(directions)...);
-    compare(c, along, static_cast<double>(pushed.second), value, o.tolerance > limits.along ? o.tolerance : limits.along, -1, -1);
+    using forward_mode = stages<jvp_function<weighed, I...>, std::remove_cvref_t<Args>...,
+                                std::remove_cvref_t<decltype(std::get<K>(directions))>...>;
+    if constexpr (!lacks_forward_mode<forward_mode>()) {
+      int n = 0;
+      auto const fill = [&](auto& d) {
+        d = static_cast<std::remove_reference_t<decltype(d)>>((n % 2 == 0 ? 1. : -0.75) / (1 + n % 7)), ++n;
+      };
+      (for_each_element(std::get<K>(directions), fill), ...);
+      array<double> d;
+      (for_each_element(std::get<K>(directions), [&](auto const& x) { d.push(static_cast<double>(x)); }), ...);
+      int k = 0;
+      (for_each_element(std::get<K>(gradients),
+                        [&](auto const& g) { along += static_cast<double>(g) * d[k++]; }),
+       ...);
+      auto const pushed =
+          jvp_function<weighed, I...>{}(static_cast<Args const&>(args)..., std::get<K>(directions)...);
+      compare(c, along, static_cast<double>(pushed.second), value,
+              o.tolerance > limits.along ? o.tolerance : limits.along, -1, -1);
+    }
   }(std::make_index_sequence<sizeof...(I)>{});
   return c;
 }
@@ -354,8 +368,8 @@ gradient_check check_copies(check_options o, std::index_sequence<K...>, Args con
 inline namespace COTANGENT_ABI {
 
 /// Compares the gradient of a function with central differences, for every element of every argument that is
-/// not integer, and along one direction with forward mode. A function whose result is not a scalar is checked
-/// as the sum of its outputs with weights.
+/// not integer, and along one direction with forward mode, unless the function has reverse mode only, as with `ct::external`.
+/// A function whose result is not a scalar is checked as the sum of its outputs with weights.
 ///
 ///     ct::gradient_check const c = ct::check_gradient(loss, parameters, x);
 ///     if (!c) std::puts(c.words().text());
