@@ -324,6 +324,10 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
   CHECK(refused("vjp: a pullback must be given one cotangent", [&] { (void)ct::vjp(twice)(x).second(); }));
   CHECK(refused("linearize: the linear map must be given a tangent for each position",
                 [&] { (void)ct::linearize(twice)(x).second(y); }));
+  auto const map = ct::linearize(squares)(x).second;
+  char const* const in_body = "linearize: a linear map must not be called in the body of a loop or in a branch that begins after it; call ct::jvp there";
+  CHECK(refused<ct::graph_error>(in_body, [&] { (void)ct::for_loop(3, [&](auto, auto s) { return s * map(s); }, x); }));
+  CHECK(refused<ct::graph_error>(in_body, [&] { (void)ct::cond(ct::sum(x) > 0.0, [&](auto s) { return map(s); }, squares)(x); }));
 }
 TEST_CASE("A refusal before the first operation of a call names the line of the call") {
   dynamic::graph g;

@@ -21,6 +21,7 @@ COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: g
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL_OF(batched_tape_limit, allowed, "cotangent: vmap: a gradient of a loop with a tape limit must iterate equally often in all rows; differentiate the vmap instead, or leave out ct::loop{.tape_limit}")
 COTANGENT_REFUSAL_OF(unbounded_tape, allowed, "cotangent: workspace: a loop whose values are recorded must have a bound: a count that is a number or an extent, or ct::loop{.max_iterations = n}; without one, call P::run_growing")
+COTANGENT_REFUSAL_OF(linear_map_in_body, allowed, "cotangent: linearize: a linear map must not be called in the body of a loop or in a branch that begins after it; call ct::jvp there")
 COTANGENT_REFUSAL(gradient_sum, equal, elements_of_sum, elements_of_contribution, "cotangent: gradient: a sum of contributions must have their shape and element type")
 COTANGENT_REFUSAL(budget_too_small, at_least, bytes_given, bytes_needed, "cotangent: memory_budget: the budget must hold the smallest program that computes this")
 COTANGENT_REFUSAL_OF(budget_extents, allowed, "cotangent: memory_budget: every extent must be a number, so that the size of the program is known when it is compiled")

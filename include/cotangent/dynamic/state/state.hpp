@@ -91,7 +91,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
         why<refusals::dynamic_update_input>(), why<refusals::dynamic_update_twice>(),
         why<refusals::eager_no_value>(), why<refusals::eager_other_recorder>(), why<refusals::eager_ended>(),
         why<refusals::eager_no_gradient>(), why<refusals::eager_untracked>(), why<refusals::eager_set>(),
-        why<refusals::order_cycle>(), why<refusals::budget_too_small>()})
+        why<refusals::order_cycle>(), why<refusals::budget_too_small>(), why<refusals::linear_map_in_body>()})
     if (f.why == about_graph) throw graph_error(text);
   throw shape_error(text);
 }

@@ -151,6 +151,9 @@ private:
   constexpr Result map(array<symbol> const& seeds) const {
     array<symbol> results(outputs.size() + 1, none);
     if (in_graph<Result> && !are_like<refusals::linear_tangents>(*b, seeds, wrt)) return broken();
+    for (int k = 0; k < wrt.size() && b->failed().why == nullptr; ++k)
+      if (std::int32_t const home = b->tensor(wrt[k]).region; home != b->region && detail::is_inside(*b, b->region, home))
+        b->fail({why<refusals::linear_map_in_body>(), {}, {}, none, b->place});
     if (b->failed().why == nullptr) detail::append_tangents<Result>(*b, wrt, seeds, outputs, results.data());
     for (int k = 0; k < outputs.size(); ++k)
       if (results[k] == none) {
