@@ -233,6 +233,16 @@ TEST_CASE("Solutions without arguments, of expressions that the function capture
   CHECK(near(value_of(g, ct::jvp(step)(x, g.constant(1.0)).second), {3}));
   CHECK(near(value_of(g, mixed(x)), {6}));
 }
+TEST_CASE("Absent cotangents after the arguments count as zeros") {
+  dynamic::graph g;
+  auto const x = g.constant(numbers{1, 3}), d = g.constant(numbers{1, 2});
+  auto const f = [](auto a) { return std::tuple(a * a, ct::argmax(a), ct::sum(a)); };
+  CHECK(near(value_of(g, ct::vjp(f)(x, std::tuple(d, ct::absent, ct::absent)).second), {2, 12}));
+  CHECK(near(value_of(g, ct::vjp(f)(x, std::tuple(ct::absent, ct::absent, 0.5)).second), {0.5, 0.5}));
+  CHECK(near(value_of(g, ct::vjp(squares)(x, ct::absent).second), {0, 0}));
+  CHECK(refused("vjp: after the arguments there must be one cotangent",
+                [&] { (void)ct::vjp(f)(x, std::tuple(ct::sum(d), ct::absent, ct::absent)); }));
+}
 TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as it was") {
   dynamic::graph g, h;
   auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {3}), m = g.input<double>("m", {3, 2});
@@ -354,6 +364,7 @@ TEST_CASE("A refusal before the first operation of a call names the line of the 
   NAMES_ITS_LINE(ct::hvp(same)(x, v));
   NAMES_ITS_LINE(ct::jvp(same)(x, v));
   NAMES_ITS_LINE(ct::vjp(same)(x, v));
+  NAMES_ITS_LINE(ct::vjp([](auto a) { return std::pair(a, a); })(x, std::pair(v, ct::absent)));
   NAMES_ITS_LINE(ct::hvp(norm)(x, v));
   NAMES_ITS_LINE(ct::jvp(product)(x, v));
   NAMES_ITS_LINE(ct::vjp(product)(x, v));

@@ -50,6 +50,21 @@ static_assert(ct::vjp<0, 1>(several)(3.0, 5.0).second(std::tuple(ct::absent, ct:
 static_assert(ct::vjp<0, 1>(several)(3.0, 5.0).second(std::tuple(ct::absent, ct::absent, ct::absent)) ==
               std::tuple(0.0, 0.0));
 static_assert(ct::vjp<0, 1>(several)(3.0, 5.0).second() == std::tuple(5.0, 13.0), "ones");
+// The same in one call, with tensors and inside traced functions.
+static_assert(ct::vjp<0, 1>(several)(3.0, 5.0, std::tuple(1.0, ct::absent, 1.0)).second == std::tuple(5.0, 13.0));
+static_assert(ct::vjp<0, 1>(several)(3.0, 5.0, std::tuple(ct::absent, ct::absent, 2.0)).second == std::tuple(0.0, 20.0));
+static_assert(ct::vjp<0, 1>(several)(3.0, 5.0, std::tuple(ct::absent, ct::absent, ct::absent)).second == std::tuple(0.0, 0.0));
+static_assert(std::get<2>(ct::vjp<0>(several)(3.0, 5.0, std::tuple(1.0, ct::absent, ct::absent)).first) == 25.0);
+inline constexpr auto nested = [](auto x) { return std::pair(std::tuple(x * x, ct::argmax(x)), ct::sum(x)); };
+constexpr auto of_nested = ct::vjp(nested)(ct::tensor<double, 2>{3, 5}, std::pair(std::tuple(ct::tensor<double, 2>{1, 2}, ct::absent), 0.5)).second;
+static_assert(of_nested(0) == 6.5 && of_nested(1) == 20.5);
+inline constexpr auto traced = [](auto x, auto d) {
+  auto const both = ct::vjp(nested)(x, std::pair(std::tuple(d, ct::absent), ct::absent)).second + ct::vjp(nested)(x, std::pair(std::tuple(ct::absent, ct::absent), 0.5)).second;
+  return both + ct::vjp([](auto y) { return y * y; })(x, ct::absent).second;
+};
+static_assert(ct::compiled(traced)(ct::tensor<double, 2>{3, 5}, ct::tensor<double, 2>{1, 2})(1) == 20.5);
+inline constexpr auto of_half = [](auto x) { return std::pair(x * x, ct::sum(x)); };
+static_assert(ct::vjp(of_half)(ct::tensor<ct::float16, 1>{ct::float16(3)}, std::pair(ct::tensor<ct::float16, 1>{ct::float16(2)}, ct::absent)).second(0) == 12);
 
 // Results that do not depend on an argument give zeros.
 inline constexpr auto first_only = [](auto x, auto) { return 2 * x; };

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_VJP_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_VJP_HPP
 
+#include <cotangent/trace/transformations/partial_vjp.hpp>
 #include <cotangent/trace/transformations/products.hpp>
 #include <cotangent/trace/transformations/pullback.hpp>
 
@@ -88,16 +89,8 @@ private:
     return build_tree<Gradients>(make);
   }
   constexpr Gradients pull(array<symbol> const& seeds) const {
-    array<symbol> from, cotangents, results(wrt.size() + 1, none);
-    for (int k = 0; k < outputs.size(); ++k)
-      if (seeds[k] != none) {
-        from.push(outputs[k]);
-        cotangents.push(seeds[k]);
-      }
-    if (in_graph<Expressions> && !are_like<refusals::pulled_of_kind>(*b, cotangents, from)) return broken();
-    if (b->failed().why == nullptr)
-      detail::append_gradient<Expressions>(
-          *b, {from.data(), cotangents.data(), from.size(), wrt.data(), wrt.size()}, results.data());
+    array<symbol> results(wrt.size() + 1, none);
+    if (!detail::append_pulled<refusals::pulled_of_kind, Expressions>(*b, wrt, outputs, seeds, results.data())) return broken();
     for (symbol& s : results)
       if (s == none) s = b->refused();
     leaf_from_symbols make{*b, results.data()};
@@ -188,6 +181,14 @@ private:
     }
   }
 
+  template <class... Args>
+  using partial = partial_vjp_function<F, argument_at<static_cast<int>(sizeof...(Args)) - 1, Args...>, I...>;
+  // (no lambda: a call without exceptions is an immediate one)
+  template <std::size_t... K, class All, class... Args>
+  COTANGENT_CHECKED_CALL auto run_present(std::index_sequence<K...>, All const& all, parts<Args...>) const {
+    return partial<Args...>(this->f)(std::get<K>(all)...);
+  }
+
 public:
   using one_shot::one_shot;
   static constexpr int extra = 1;
@@ -200,12 +201,9 @@ public:
   template <class... X>
   static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
                                array<symbol> const& directions, array<symbol>& all) {
-    array<symbol> results(wrt.size() + 1, none), seeds;
+    array<symbol> seeds;
     for (int k = 0; k < out.size(); ++k) seeds.push(extend::convert({&b, directions[k]}, b.tensor(out[k]).type).id);
-    if (in_graph<X...> && !are_like<refusals::cotangent_of_kind>(b, seeds, out)) return;
-    detail::append_gradient<X...>(b, {out.data(), seeds.data(), out.size(), wrt.data(), wrt.size()},
-                                  results.data());
-    for (int k = 0; k < wrt.size(); ++k) all.push(results[k] == none ? b.refused() : results[k]);
+    detail::append_gradients<X...>(b, wrt, out, seeds, all);
   }
 
   /// With the function's arguments: returns the value and the pullback. With a cotangent after them: the
@@ -213,28 +211,37 @@ public:
   template <class... Args>
     requires(!(detail::holds_expressions<Args> || ...))
   COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
-    if constexpr (takes_values<Args...>(std::index_sequence_for<Args...>{}))
+    if constexpr (ends_absent<Args...>()) {
+      auto const all = detail::with_present_parts(args...);
+      return run_present(std::make_index_sequence<std::tuple_size_v<decltype(all)>>{}, all, parts<Args...>{});
+    } else if constexpr (takes_values<Args...>(std::index_sequence_for<Args...>{}))
       return run(std::index_sequence_for<Args...>{}, args...);
     else return one_shot::operator()(args...);
   }
   template <class... Args>
     requires((detail::holds_expressions<Args> || ...) && !in_graph<Args...>)
   constexpr auto operator()(Args const&... args) const {
-    if constexpr (!(is_traceable<Args> && ...)) return one_shot::operator()(args...);
+    if constexpr (ends_absent<Args...>())
+      return std::apply([&](auto const&... x) { return partial<Args...>(this->f)(x...); }, detail::with_present_parts(args...));
+    else if constexpr (!(is_traceable<Args> && ...)) return one_shot::operator()(args...);
     else if constexpr (detail::takes<F>(parts<traced_argument<Args>...>{}))
       return trace_pair(as_traced(args)...);
     else return one_shot::operator()(args...);
   }
   using calls_in_graph<vjp_function>::operator();
   template <class... Args> auto call_at(std::source_location where, Args const&... args) const {
-    return front_end_of<Args...>::transformed(
-        where,
-        [&](auto const&... x) {
-          if constexpr (detail::takes<F>(parts<std::remove_cvref_t<decltype(x)>...>{}))
-            return trace_pair(x...);
-          else return this->trace(x...);
-        },
-        args...);
+    if constexpr (ends_absent<Args...>())
+      return std::apply([&](auto const&... x) { return partial<Args...>(this->f).call_at(where, x...); },
+                        detail::with_present_parts(args...));
+    else
+      return front_end_of<Args...>::transformed(
+          where,
+          [&](auto const&... x) {
+            if constexpr (detail::takes<F>(parts<std::remove_cvref_t<decltype(x)>...>{}))
+              return trace_pair(x...);
+            else return this->trace(x...);
+          },
+          args...);
   }
 
 private:
@@ -275,6 +282,7 @@ inline namespace COTANGENT_ABI {
 /// for the fewest bytes; all others are freed when the call returns.
 ///
 /// With the cotangent after the arguments, `auto [y, dx] = ct::vjp(f)(x..., dy)` is one program that saves nothing.
+/// `ct::absent` in place of a leaf of dy counts as zeros, and is a cotangent of integers.
 ///
 /// Refuses: a position without an argument; integer arguments; a function without a floating result.
 template <int... I, class F> constexpr auto vjp(F f) {
