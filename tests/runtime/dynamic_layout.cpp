@@ -260,11 +260,12 @@ TEST_CASE("numbers that do not fit are refused", "[dynamic_layout]") {
   CHECK(refuses<ct::shape_error>([&] { (void)ct::squeeze(x, {0, 0}); }, "must be different"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::squeeze(x, 0); }, "squeeze: the axis must have size 1"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::swap_axes(x, 0, 2); }, "an axis must be less than the rank"));
-  CHECK(refuses<ct::shape_error>([&] { (void)ct::repeat(x, -2); }, "the number of copies must be at least 0"));
-  CHECK(refuses<ct::shape_error>([&] { (void)ct::tile(x, {1, -1}); }, "the number of copies must be at least 0"));
+  CHECK(refuses<ct::shape_error>([&] { (void)ct::repeat(x, -2); }, "the number of copies must be at least 0 (-2)"));
+  CHECK(refuses<ct::shape_error>([&] { (void)ct::tile(x, {1, -1}); }, "the number of copies must be at least 0 (-1)"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::tile(x, {1, 1, 1, 1, 1, 1, 1, 1, 1}); }, "rank of a result must be at most 8"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::pad(x, {1, 1}); }, "pad: two numbers of at least 0"));
-  CHECK(refuses<ct::shape_error>([&] { (void)ct::pad(x, {1, 1, 0, -1}); }, "pad: two numbers of at least 0"));
+  CHECK(refuses<ct::shape_error>([&] { (void)ct::pad(x, {1, 1, 0, -1}); }, "pad: the numbers before and after an axis must be at least 0 (-1)"));
+  CHECK(refuses<ct::shape_error>([&] { (void)ct::pad_edge(x, {0, 0, -3, 1}); }, "must be at least 0 (-3); in pad_edge"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::pad_reflect(x, {0, 2, 0, 0}); }, "pad_reflect"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::top_k(x, 4); }, "a range must lie within its axis"));
   CHECK(refuses<ct::shape_error>([&] { (void)ct::top_k(x, -1); }, "a size must be at least 0"));

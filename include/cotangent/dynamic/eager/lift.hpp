@@ -108,7 +108,9 @@ template <class Kind> bool describe(along_value<Kind> const& fn, eager_key& key)
   return key.put(fn.at), true;
 }
 inline bool describe(reshape_to_fn const& fn, eager_key& key) { return put_sizes(fn.to, key), true; }
-inline bool describe(broadcast_to_sizes_fn const& fn, eager_key& key) { return put_sizes(fn.to, key), true; }
+template <class Fn>
+  requires std::is_base_of_v<broadcast_to_sizes_fn, Fn>
+bool describe(Fn const& fn, eager_key& key) { return put_sizes(fn.to, key), true; }
 inline bool describe(take_some_fn const& fn, eager_key& key) {
   for (int k = 0; k < fn.count; ++k) {
     place_on_axis const& p = fn.places[k];

@@ -104,7 +104,9 @@ public:
     detail::eager_value& at = detail::operand_value(*s_, to, r);
     if (given.is_number()) given = constant(given.item(), where);
     (void)detail::operand_value(*s_, given, r);
-    if (given.shape() != to.shape()) given = cotangent::convert<T>(cotangent::broadcast_to(given, sizes(to.shape()), where), where);
+    if (given.shape() != to.shape())
+      given = cotangent::convert<T>(
+          dynamic::variable<T>::lift(where, detail::written_sizes_fn{{sizes(to.shape())}}, given), where);
     detail::write_elements(at, *given.value_held(), r);
     return to;
   }

@@ -96,6 +96,10 @@ struct broadcast_to_sizes_fn {
     return x;
   }
 };
+/// The same for a value that is written, so that messages name the user's call.
+struct written_sizes_fn : broadcast_to_sizes_fn {
+  static constexpr char const* name = "write";
+};
 
 /// `Kind` with a size, which is refused if it is negative.
 template <class Kind> struct with_size : with_values<Kind> {

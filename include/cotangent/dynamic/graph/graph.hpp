@@ -149,7 +149,7 @@ public:
     expr<T> const given(value);
     if (!given.attached() && !given.where_it_stands().is_number) detail::raise<refusals::dynamic_no_value>(b, r);
     extend::symbol const from = given.attached()
-                            ? inside(cotangent::broadcast_to(given, sizes(to.shape()), where), r)
+                            ? inside(expr<T>::lift(where, detail::written_sizes_fn{{sizes(to.shape())}}, given), r)
                             : constant_like(at, given.where_it_stands().payload, where);
     both[1] = from;
     r.operand_count = 2;

@@ -24,8 +24,9 @@ COTANGENT_REFUSAL(vector_rank, equal, rank_needed, rank_of_operand, "cotangent: 
 COTANGENT_REFUSAL(cross_extent, equal, three, extent_of_last_axis, "cotangent: cross: the last axis must have size 3")
 COTANGENT_REFUSAL(extent_must_be_number, at_least, zero, extent_of_the_axis, "cotangent: this function needs an extent that is a number, not a name")
 COTANGENT_REFUSAL(pad_reflect_sides, less_than, elements_reflected, extent_of_padded_axis, "cotangent: pad_reflect, pad_edge: there must be elements to repeat: fewer than the axis has for pad_reflect, and an axis that is not empty for pad_edge")
-COTANGENT_REFUSAL(repeat_times, equal, zero, times_below_zero, "cotangent: repeat, tile: the number of copies must be at least 0")
 COTANGENT_REFUSAL(pad_sides, equal, two_for_each_axis, numbers_given, "cotangent: pad: two numbers of at least 0 must be given for each axis")
+COTANGENT_REFUSAL(pad_below_zero, at_least, number_given, zero, "cotangent: pad: the numbers before and after an axis must be at least 0")
+COTANGENT_REFUSAL(repeat_times, at_least, times_given, zero, "cotangent: repeat, tile: the number of copies must be at least 0")
 // clang-format on
 } // namespace refusals
 
@@ -77,15 +78,10 @@ struct roll_kind {
     return x.b->failed().why != nullptr ? x : rolled(x, axis, by_and_axis[0]);
   }
 };
-struct reverse_fn {
-  static constexpr char const* name = "reverse";
-  using emits = operations<>;
-  static constexpr term of(auto x, int axis) { return extend::reversed(x, axis); }
-};
 /// `times` copies along a new axis at `at`, which is merged with its neighbor `axis`.
 constexpr term repeated(auto x, int axis, int at, std::int64_t times) {
   dimensions const from = x.dims();
-  if (times < 0) return x.b->template refuse<refusals::repeat_times>(0, times < -INT64_MAX ? INT64_MAX : -times, x.b->place), x;
+  if (times < 0) return x.b->fail({why<refusals::repeat_times>(), extent::of(times), {}, none, x.b->place}), x;
   if (from.rank == max_rank) return x.b->template refuse<refusals::rank_too_large>(from.rank + 1, max_rank, x.b->place), x;
   dimensions many = join_kind<true>::widened(from, at);
   term const one = op::reshape::of(x, x.b->shape(many));
@@ -178,9 +174,10 @@ struct trace_fn {
 };
 /// True if there are two numbers of at least 0 for each axis; else the failure is recorded.
 constexpr bool pads(auto x, number_list const& sides) {
-  bool fits = x.rank() * 2 == sides.count;
-  for (int k = 0; k < sides.count; ++k) fits = fits && sides[k] >= 0;
-  return fits || (x.b->template refuse<refusals::pad_sides>(2 * x.rank(), sides.count, x.b->place), false);
+  if (x.rank() * 2 != sides.count) return x.b->template refuse<refusals::pad_sides>(2 * x.rank(), sides.count, x.b->place), false;
+  for (int k = 0; k < sides.count; ++k)
+    if (sides[k] < 0) return x.b->fail({why<refusals::pad_below_zero>(), extent::of(sides[k]), {}, none, x.b->place}), false;
+  return true;
 }
 template <bool Reflect> struct pad_with_elements_kind {
   static constexpr char const* name = Reflect ? "pad_reflect" : "pad_edge";

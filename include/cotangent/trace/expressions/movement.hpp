@@ -48,6 +48,11 @@ template <extent... E> struct broadcast_to_fn {
     return to == none ? x : broadcast_if_fits(x, to);
   }
 };
+struct reverse_fn {
+  static constexpr char const* name = "reverse";
+  using emits = operations<>;
+  static constexpr term of(auto x, int axis) { return extend::reversed(x, axis); }
+};
 template <extent... E> struct reshape_fn {
   static constexpr char const* name = "reshape";
   using emits = operations<>;
