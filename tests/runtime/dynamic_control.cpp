@@ -362,6 +362,101 @@ TEST_CASE("cond selects one of two branches, with as many values as they return"
   }
 }
 
+template <template <class, ct::extent...> class T> struct weighted {
+  BOOST_HANA_DEFINE_STRUCT(weighted, (T<double>, weight), (T<double, 3>, row));
+};
+template <class T, ct::extent...> using run_time = expr<T>;
+// Trees of expressions and numbers as arguments and results of nested branches, in a loop that carries trees. One index passes its
+// arguments through.
+inline constexpr auto of_trees = [](auto n, auto x, auto v) {
+  auto const step = [&](auto i, auto state) {
+    auto const [s, p] = ct::case_of(
+        i - 1, [](auto q, auto) { return std::tuple(q[1], std::tuple(q[0], 0.5)); },
+        [&](auto q, auto r) {
+          auto const turned = ct::cond(
+              ct::sum(v) > 1.0, [](auto u) { return std::array{std::get<1>(u) * std::get<0>(u), std::get<0>(u)}; },
+              [](auto u) { return std::array{std::get<0>(u), std::get<1>(u)}; })(std::pair(q[0], std::get<1>(r)));
+          return std::tuple(turned[0] * x, std::tuple(turned[1], std::get<0>(r)));
+        })(state, std::tuple(3.0, ct::sum(v * v)));
+    return std::array{s * 0.5 + std::get<0>(p), ct::sin(std::get<1>(p)) + s};
+  };
+  auto const last = ct::for_loop(n, step, std::array{x, ct::sum(v)});
+  return last[0] * last[1] + last[1];
+};
+
+TEST_CASE("branches take and return trees, as those of traced functions", "[dynamic][control]") {
+  for (double const first : {0.3, 0.9}) {
+    ct::tensor<double, 3> const data{first, -.2, .4};
+    auto const [value, slopes] = ct::value_and_grad<1, 2>(of_trees)(std::int64_t{4}, .7, data);
+    auto const& [dx, dv] = slopes;
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x"), v = g.input<double>("v", {3});
+    auto const n = g.input<std::int64_t>("n");
+    auto const y = of_trees(n, x, v);
+    auto const d = g.gradient({y}, {x, v});
+    auto p = g.compile({y, d[0], d[1]});
+    p.bind(n, std::int64_t{4});
+    p.bind(x, .7);
+    p.bind(v, data);
+    p.run();
+    CHECK(double(p.value(y)) == Approx(value));
+    CHECK(double(p.value(d[0])) == Approx(dx));
+    for (int k = 0; k < 3; ++k) CHECK(p.value(d[1])[k] == Approx(dv(k)));
+  }
+}
+
+TEST_CASE("branches take and return structs and arrays, and join the graph of their index", "[dynamic][control]") {
+  using model = weighted<run_time>;
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), v = g.input<double>("v", {3});
+  auto const big = x > 1.0;
+  auto const m = ct::cond(
+      big, [](auto a) { return model{a.weight * ct::sum(a.row), a.row}; }, [](auto a) { return model{a.weight, a.row * 2.0}; })(model{x, v});
+  auto const [a, b] = ct::cond(big, [](auto s, auto t) { return std::array{s, t}; }, [](auto s, auto t) { return std::array{t, s}; })(x, x * x);
+  auto const [c, d] = ct::cond(big, [] { return std::tuple(1.0, 2.0); }, [&] { return std::array{x, a}; })();
+  auto const [e] = ct::cond(expr<bool>(true), [](auto s) { return s; }, [](auto) { return std::tuple(0.0); })(std::tuple(x));
+  auto p = g.compile({m.weight, m.row, a, b, c, d, e});
+  for (double const t : {0.5, 2.0}) {
+    p.bind(x, double(t));
+    p.bind(v, std::vector<double>{1, 2, 4});
+    p.run();
+    CHECK(double(p.value(m.weight)) == (t > 1 ? 7 * t : t));
+    CHECK(p.value(m.row)[2] == (t > 1 ? 4 : 8));
+    CHECK(double(p.value(a)) == (t > 1 ? t : t * t));
+    CHECK(double(p.value(b)) == (t > 1 ? t * t : t));
+    CHECK(double(p.value(c)) == (t > 1 ? 1 : t));
+    CHECK(double(p.value(d)) == (t > 1 ? 2 : t * t));
+    CHECK(double(p.value(e)) == t);
+  }
+}
+
+TEST_CASE("branches of trees widen half precision where one of them computes", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const i = g.input<std::int32_t>("i");
+  auto const h = g.input<ct::float16>("h", {2});
+  auto const [same] = ct::case_of(i, [](auto a) { return a; })(std::array{h});
+  auto const [wide] = ct::case_of(i, [](auto a) { return a; }, [](auto a) { return std::array{a[0] * 2.0f}; })(std::array{h});
+  static_assert(std::is_same_v<decltype(same), expr<ct::float16> const> && std::is_same_v<decltype(wide), expr<float> const>);
+  auto p = g.compile({wide});
+  p.bind(h, std::vector<ct::float16>{ct::float16(1.5f), ct::float16(-2.f)});
+  for (std::int32_t const k : {-1, 0, 1}) {
+    p.bind(i, std::int32_t(k));
+    p.run();
+    CHECK(p.value(wide)[1] == (k == 1 ? -4 : -2));
+  }
+}
+
+TEST_CASE("branches of trees with other shapes are refused, and nothing is left in the graph", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), v = g.input<double>("v", {3});
+  auto const i = g.input<std::int32_t>("i");
+  auto const before = g.get().nodes.size();
+  CHECK_THROWS_WITH(ct::case_of(i, [](auto a) { return std::get<0>(a); }, [](auto a) { return std::get<1>(a); })(std::tuple(x, v)),
+                    Catch::Contains("all branches must give the same element types and shapes (double [3] and double [])") &&
+                        Catch::Contains("dynamic_control.cpp"));
+  CHECK(g.get().nodes.size() == before);
+}
+
 TEST_CASE("second gradients pass through loops in branches in loops", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), n = g.input<double>("n");

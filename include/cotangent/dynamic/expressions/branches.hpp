@@ -31,6 +31,28 @@ template <bool Passes, class Out, class Values, std::size_t... K> constexpr bool
   else return true;
 }
 
+/// True if no part of the argument or result A is a tree.
+template <class A> inline constexpr bool is_plain = cotangent::detail::graph_expr<A> || is_expr<A> || literal<A>;
+template <class R> inline constexpr bool gives_plain = is_plain<R>;
+template <class... R> inline constexpr bool gives_plain<std::tuple<R...>> = (is_plain<R> && ...);
+template <class A, class B> inline constexpr bool gives_plain<std::pair<A, B>> = is_plain<A> && is_plain<B>;
+
+/// True if neither the arguments A... nor the results of branches are trees. (Trees are in trace/functions/branches.hpp.)
+template <class... Branch> struct plain_among {
+  template <class F, class... X> static consteval bool find_result() {
+    if constexpr (std::is_invocable_v<F const&, X...>)
+      return gives_plain<std::remove_cvref_t<std::invoke_result_t<F const&, X...>>>;
+    else return false;
+  }
+  template <class... A> static consteval bool with() {
+    if constexpr ((is_plain<A> && ...)) return (find_result<Branch, typename expression_of<A>::type...>() && ...);
+    else return false;
+  }
+};
+
+template <class Header>
+concept is_declared = requires(Header header) { is_included(header); };
+
 template <bool Passes, class Index, class... Branch> struct branches {
   Index index;
   std::tuple<Branch...> all_of_them;
@@ -38,18 +60,24 @@ template <bool Passes, class Index, class... Branch> struct branches {
   std::source_location where;
 
   template <class... A> auto operator()(A const&... args) const {
+    if constexpr (plain_among<Branch...>::template with<A...>()) return call_plain(args...);
+    else if constexpr (is_declared<refusals::trees_of_branches>)
+      return branches_in_graph(std::bool_constant<Passes>{}, where, index, all_of_them, args...);
+    else refusals::trees_of_branches::report<A...>();
+  }
+
+private:
+  template <class... A> auto call_plain(A const&... args) const {
     using values = std::tuple<typename expression_of<A>::type...>;
     using all = settled_values<returned_by<Branch, values>...>;
     using out = std::conditional_t<Passes, settled_values<all, values>, all>;
     using passed = std::conditional_t<Passes, settled_values<values, out>, values>;
-    if constexpr (!std::is_same_v<passed, values>) return (*this)(as_wide(where, args)...);
+    if constexpr (!std::is_same_v<passed, values>) return call_plain(as_wide(where, args)...);
     else {
       detail::all_pass<Passes, out, values>(std::make_index_sequence<std::tuple_size_v<out>>{});
       return call<values, out>(std::index_sequence_for<Branch...>{}, args...);
     }
   }
-
-private:
   template <class values, class out, std::size_t... K, class... A>
   auto call(std::index_sequence<K...>, A const&... args) const {
     constexpr int count = static_cast<int>(std::tuple_size_v<out>);

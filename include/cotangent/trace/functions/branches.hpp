@@ -16,6 +16,9 @@
 // Branches of traced functions. Each is called once; expressions of the surrounding function that it uses are captured.
 
 namespace cotangent {
+namespace refusals {
+void is_included(trees_of_branches); // see dynamic/expressions/branches.hpp
+}
 namespace detail {
 inline namespace COTANGENT_ABI {
 
@@ -57,20 +60,34 @@ struct unfit_among<Values, First, Rest...>
     : std::conditional_t<body_result<First, Values>::why == unfit::nothing, unfit_among<Values, Rest...>,
                          unfit_branch<Values, body_result<First, Values>::why, First>> {};
 
-/// The types of a branch with such values: of the results, and of the first misfits among them and the values passed through.
-template <bool Passes, class Passed, class... Branch> struct branch_types {
+/// The types of branches that have the result `Result` for such values: the first misfits among their results, and among the
+/// values passed through.
+template <bool Passes, class Passed, class Result, class... Returned> struct branch_types {
   using values = typename Passed::type;
-  template <class F> using returned = typename body_result<F, values>::type;
-  using result = typename decltype(detail::find_common_result<returned<Branch>...>())::type;
+  using result = Result;
   template <class> using result_again = result;
-  using differs = typename decltype(detail::first_misfit(parts<result_again<Branch>...>{}, parts<returned<Branch>...>{}))::type;
+  using differs = typename decltype(detail::first_misfit(parts<result_again<Returned>...>{}, parts<Returned...>{}))::type;
   using results = typename leaves_of<result>::type;
   using passed = std::conditional_t<Passes, typename leaves_of<typename parts_of<values>::type>::type, results>;
   using passed_differs = typename decltype(detail::first_misfit(results{}, passed{}))::type;
+  static constexpr bool fit = std::is_void_v<differs> && std::is_void_v<passed_differs>;
+  /// True if a value of half precision would be passed through where the result is float.
+  template <class... R, class... P> static consteval bool find_narrower(parts<R...>, parts<P...>) {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return (is_narrower<std::tuple_element_t<K, std::tuple<R...>>, std::tuple_element_t<K, std::tuple<P...>>> || ...);
+    }(std::make_index_sequence<(sizeof...(R) < sizeof...(P) ? sizeof...(R) : sizeof...(P))>{});
+  }
+  static constexpr bool narrower = find_narrower(results{}, passed{});
 };
+template <bool Passes, class Index, class Passed, class... Returned> consteval auto find_branch_types() {
+  using result = result_among<typename decltype(detail::find_common_result<Returned...>())::type, Index>;
+  using first = branch_types<Passes, Passed, result, Returned...>;
+  if constexpr (!in_graph<Index> || first::fit) return std::type_identity<first>{};
+  else return std::type_identity<branch_types<Passes, Passed, wide_tree<result>, Returned...>>{};
+}
 
-/// Branches to be called; `Passes`: an index without a branch passes the arguments through.
-template <bool Passes, class... Branch> class traced_branches {
+/// Branches to be called; `Passes`: an index without a branch passes the arguments through. `Index` is an expression.
+template <bool Passes, class Index, class... Branch> class traced_branches {
   case_index index_;
   std::tuple<Branch...> all_;
 
@@ -78,7 +95,8 @@ template <bool Passes, class... Branch> class traced_branches {
     using values = typename Passed::type;
     graph_search graph(args...);
     index_.tell(graph);
-    std::apply([&](Branch const&... f) { (graph.template search<values>(f), ...); }, all_);
+    if constexpr (!in_graph<Index>)
+      std::apply([&](Branch const&... f) { (graph.template search<values>(f), ...); }, all_);
     if (!graph.found()) return graph.template result<Result>();
     builder& b = *graph.b;
     b.place = index_.where;
@@ -90,16 +108,18 @@ template <bool Passes, class... Branch> class traced_branches {
         [&](Branch const&... f) {
           auto const one = [&](auto const& branch) {
             symbol const* const in = choice.open_branch();
+            body_scope<Index> const here(b, choice);
             array<symbol> const results = detail::run_body<Result, values>(b, in, branch);
+            here.finish();
             choice.close_branch(results.data(), results.size());
           };
           (one(f), ...);
         },
         all_);
-    b.place = index_.where;
+    if (index_.where.line() != 0) b.place = index_.where; // else that of the last operation inside
     array<int> bypass(leaf_count<Result> + 1, -1);
     for (int k = 0; Passes && k < given.size() && k < leaf_count<Result>; ++k) bypass[k] = k;
-    (void)choice.finish(bypass.data(), index_.where);
+    (void)choice.finish(bypass.data(), b.place);
     array<symbol> results(leaf_count<Result> + 1, b.refused());
     for (int k = 0; k < leaf_count<Result>; ++k) results[k] = choice.result(k);
     leaf_from_symbols make{b, results.data()};
@@ -107,7 +127,7 @@ template <bool Passes, class... Branch> class traced_branches {
   }
 
 public:
-  constexpr traced_branches(case_index const& index, Branch const&... f) : index_(index), all_(f...) {}
+  constexpr traced_branches(case_index const& index, std::tuple<Branch...> const& all) : index_(index), all_(all) {}
 
   template <class... A> constexpr auto operator()(A const&... args) const {
     using passed = values_passed<A...>;
@@ -122,8 +142,10 @@ public:
       detail::report_unfit<unfit::why, typename unfit::type, result_tree<A>...>();
       return refused{};
     } else {
-      using types = branch_types<Passes, passed, Branch...>;
-      if constexpr (!std::is_void_v<typename types::differs>) {
+      using types = typename decltype(
+          detail::find_branch_types<Passes, Index, passed, typename body_result<Branch, values>::type...>())::type;
+      if constexpr (types::narrower && can_widen<A...>) return (*this)(detail::widened_tree(args)...);
+      else if constexpr (!std::is_void_v<typename types::differs>) {
         refusals::branch_type::report<typename types::differs::given, typename types::differs::like>();
         return refused_tree<typename types::result, expr>();
       } else if constexpr (!std::is_void_v<typename types::passed_differs>) {
@@ -133,6 +155,18 @@ public:
     }
   }
 };
+
+/// Branches of a run-time graph, called at `where` with trees.
+template <bool Passes, class Index, class... Branch, class... A>
+auto branches_in_graph(std::bool_constant<Passes>, std::source_location where, Index const& index,
+                       std::tuple<Branch...> const& all, A const&... args) {
+  return Index::front_end::transformed(
+      where,
+      [&](Index const& at, auto const&... x) {
+        return traced_branches<Passes, Index, Branch...>(case_index(at, at.standing().b->place), all)(x...);
+      },
+      index, args...);
+}
 
 } // namespace COTANGENT_ABI
 } // namespace detail
@@ -150,7 +184,7 @@ inline namespace COTANGENT_ABI {
 template <class... Branch>
   requires(sizeof...(Branch) != 0)
 constexpr auto case_of(detail::case_index index, Branch const&... branch) {
-  return detail::traced_branches<true, Branch...>(index, branch...);
+  return detail::traced_branches<true, expr<std::int64_t>, Branch...>(index, std::tuple<Branch...>(branch...));
 }
 
 /// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...); only one of them is computed.
@@ -158,9 +192,10 @@ template <class P, class Then, class Otherwise>
   requires detail::for_traced<P>
 constexpr auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
                     std::source_location where = std::source_location::current()) {
-  using branches = detail::traced_branches<false, Then, Otherwise>;
+  using branches = detail::traced_branches<false, expr<std::int32_t>, Then, Otherwise>;
   if constexpr (std::is_same_v<P, expr<bool>> || std::is_same_v<P, bool>)
-    return branches({cotangent::select(expr<bool>(predicate), expr<std::int32_t>(0), expr<std::int32_t>(1), where), where}, then, otherwise);
+    return branches({cotangent::select(expr<bool>(predicate), expr<std::int32_t>(0), expr<std::int32_t>(1), where), where},
+                    std::tuple<Then, Otherwise>(then, otherwise));
   else {
     if constexpr (!std::is_same_v<P, refused>) refusals::predicate_of_kind::report<P>();
     return refused{};

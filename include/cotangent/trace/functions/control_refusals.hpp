@@ -16,6 +16,7 @@ COTANGENT_REFUSAL_TYPES(condition_type, is, value_of_condition, bool_expression,
 COTANGENT_REFUSAL_OF(carried_of_kind, allowed, "cotangent: loop: a first value must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
 COTANGENT_REFUSAL_OF(carried_without_graph, allowed, "cotangent: loop: of a run-time graph, at least one first value must be an expression of that graph, such as g.constant(0.0)")
 COTANGENT_REFUSAL_OF(passed_of_kind, allowed, "cotangent: case_of, cond: an argument must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
+COTANGENT_REFUSAL_OF(trees_of_branches, allowed, "cotangent: case_of, cond: calls with trees must be declared; include cotangent/cotangent.hpp")
 COTANGENT_REFUSAL_OF(case_index_of_kind, allowed, "cotangent: case_of: the index must be an integer scalar")
 COTANGENT_REFUSAL_OF(predicate_of_kind, allowed, "cotangent: cond: the predicate must be one bool expression, such as x > 0")
 COTANGENT_REFUSAL_OF(count_of_kind, allowed, "cotangent: for_loop: the count must be an integer, or an int64 or int32 expression without axes")
