@@ -430,6 +430,19 @@ TEST_CASE("branches take and return structs and arrays, and join the graph of th
   }
 }
 
+TEST_CASE("the index of branches may be a number, which joins the graph of the arguments", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::cond(expr<bool>(true), [](auto s) { return s * 3.0; }, [](auto) { return 0.0; })(x);
+  auto const z = ct::case_of(expr<std::int32_t>(7), [](auto s) { return s * 3.0; })(x);
+  auto p = g.compile({y, z});
+  p.bind(x, 0.5);
+  p.run();
+  CHECK(double(p.value(y)) == 1.5);
+  CHECK(double(p.value(z)) == 0.5);
+  CHECK_THROWS_AS(ct::cond(expr<bool>(true), [](auto s) { return s; }, [](auto) { return 0.0; })(1.0), ct::graph_error);
+}
+
 TEST_CASE("branches of trees widen half precision where one of them computes", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const i = g.input<std::int32_t>("i");

@@ -82,7 +82,12 @@ private:
   auto call(std::index_sequence<K...>, A const&... args) const {
     constexpr int count = static_cast<int>(std::tuple_size_v<out>);
     request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
-    graph_state& s = *index.where_it_stands().s;
+    graph_state* const found = state_among(index, args...);
+    if (found == nullptr) {
+      static builder const nothing;
+      raise<refusals::dynamic_detached>(nothing, r);
+    }
+    graph_state& s = *found;
     same_region const region{s};
     undo back(s);
     std::vector<symbol> in;
