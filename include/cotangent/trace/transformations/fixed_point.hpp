@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_FIXED_POINT_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_FIXED_POINT_HPP
 
+#include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/functions/loops.hpp>
 #include <cotangent/trace/transformations/custom.hpp>
 #include <cotangent/trace/transformations/vjp.hpp>
