@@ -109,10 +109,13 @@ struct front_end {
   }
   template <class F, class... X>
   static auto transformed(std::source_location where, F const& f, X const&... x) {
-    found_graph found;
-    (cotangent::detail::visit_leaves(x, found), ...);
-    graph_state& s = given(found.s, where);
-    return changed(&s, where, [&] { return f(argument(s, x)...); });
+    if constexpr ((is_refused<X>() || ...)) return refused();
+    else {
+      found_graph found;
+      (cotangent::detail::visit_leaves(x, found), ...);
+      graph_state& s = given(found.s, where);
+      return changed(&s, where, [&] { return f(argument(s, x)...); });
+    }
   }
   /// Refuses expressions without a graph.
   static graph_state& given(graph_state* s, std::source_location where) {
@@ -193,6 +196,12 @@ private:
       ids.push(symbol_of<typename element_taken<X>::type>(s, x, {nullptr, 0, nullptr, 0, s.b.place}));
     }
   };
+  /// True for a struct whose members cannot be expressions of the graph; `result_among` has reported it.
+  template <class A> static consteval bool is_refused() {
+    using namespace cotangent::detail;
+    if constexpr (is_result<A>()) return tree_has<result_among<A, expr<bool>>, tree_kind::refusal>;
+    else return false;
+  }
   /// The expression, or tree of expressions of this graph, for an argument.
   template <class A> static auto argument(graph_state& s, A const& a) {
     if constexpr (element_type<A>) return expr<A>(s.b, expr<A>(a).attach(s.b));

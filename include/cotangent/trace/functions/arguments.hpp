@@ -127,7 +127,8 @@ enum class unfit : unsigned char {
   capture,
   parameters,
   kinds,
-  result
+  result,
+  result_structure
 };
 
 template <class F, class... Args> consteval unfit unfit_arguments() {
@@ -145,7 +146,8 @@ template <class F, class Result, int Given> consteval unfit unfit_result() {
     return parameters >= 0 && parameters != Given ? unfit::parameters : unfit::kinds;
   } else if constexpr (std::is_void_v<Result>) return unfit::result;
   else if constexpr (tree_has<Result, tree_kind::refusal>) return unfit::said;
-  else return is_result<Result>() ? unfit::nothing : unfit::result;
+  else if constexpr (!is_result<Result>()) return unfit::result;
+  else return tree_has<result_tree<Result>, tree_kind::refusal> ? unfit::result_structure : unfit::nothing;
 }
 
 /// The first part of a tree that looks like memory but does not tell how its elements lie; or void.
@@ -180,6 +182,7 @@ template <unfit Why, class F, class... About> constexpr void report_unfit() {
     refusals::number_of_arguments::report<extent::of(sizeof...(About)), extent::of(count_parameters<F>())>();
   else if constexpr (Why == unfit::kinds) refusals::argument_types::report<F>();
   else if constexpr (Why == unfit::result) refusals::result_of_kind::report<F>();
+  else if constexpr (Why == unfit::result_structure) refusals::struct_of_kind::report<F>();
 }
 
 } // namespace cotangent::detail

@@ -120,7 +120,9 @@ template <class R, class... X> consteval auto find_result_among() {
   else if constexpr (is_all_in_graph<R>() || !is_result<R>()) return std::type_identity<R>{};
   else {
     using leaves = leaf_in_graph<front_end_of<X...>>;
-    return mapped_tree<R, leaves::template made, leaves::template expression, 0>{};
+    using result = mapped_tree<R, leaves::template made, leaves::template expression, 0>;
+    if constexpr (tree_has<typename result::type, tree_kind::refusal>) refusals::struct_of_kind::report<R>();
+    return result{};
   }
 }
 template <class R, class... X> using result_among = typename decltype(find_result_among<R, X...>())::type;

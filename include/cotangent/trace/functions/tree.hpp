@@ -213,6 +213,38 @@ struct replaced_leaves<S<From>, Map, tree_kind::structure> {
   using type = S<members<From, Map>::template of>;
 };
 
+/// True if all leaves of a tree satisfy `Test::of<Leaf>`.
+template <class Tree, class Test> consteval bool all_leaves_are() {
+  if constexpr (is_inner<Tree>)
+    return []<class... Part>(parts<Part...>) {
+      return (true && ... && all_leaves_are<Part, Test>());
+    }(typename parts_of<Tree>::type{});
+  else return Test::template of<Tree>;
+}
+template <class T> struct leaf_of_type {
+  template <class Leaf> static constexpr bool of = std::is_same_v<Leaf, T>;
+};
+template <class Map> struct leaf_kept_by {
+  template <class Leaf> static constexpr bool of = std::is_same_v<typename Map::template of<Leaf>, Leaf>;
+};
+/// True for structs of expressions of a run-time graph. Members of fixed types can be kept only.
+template <class S>
+concept struct_in_graph = tree_kind_of<S> == tree_kind::structure && is_all_in_graph<S>();
+/// True if all members of `S<T>` have the type T, an expression of a run-time graph: others can take its place.
+template <class S, class T>
+concept struct_of_one = graph_expr<T> && struct_in_graph<S> && all_leaves_are<S, leaf_of_type<T>>();
+
+template <class Tree, class Map>
+  requires(struct_in_graph<Tree> && all_leaves_are<Tree, leaf_kept_by<Map>>())
+struct replaced_leaves<Tree, Map, tree_kind::structure> {
+  using type = Tree;
+};
+template <template <class> class S, class T, class Map>
+  requires struct_of_one<S<T>, T>
+struct replaced_leaves<S<T>, Map, tree_kind::structure> {
+  using type = S<typename Map::template of<T>>;
+};
+
 /// False if the members of a struct `S<From>` are other trees than `From<Element, Extents...>` says.
 template <template <class, extent...> class From> consteval bool has_plain_members() {
   using member = From<float>;
@@ -224,6 +256,17 @@ template <template <class, extent...> class From> consteval bool has_plain_membe
 
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
 struct mapped_tree<Tree, Leaf, To, First, tree_kind::structure> : rebound<Tree, To> {};
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+  requires struct_in_graph<Tree>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::structure> {
+  using type = Tree;
+};
+template <template <class> class S, class T, template <class, int> class Leaf, template <class, extent...> class To,
+          int First>
+  requires struct_of_one<S<T>, T>
+struct mapped_tree<S<T>, Leaf, To, First, tree_kind::structure> {
+  using type = S<typename Leaf<T, First>::type>;
+};
 template <template <class, extent...> class From, template <class, int> class Leaf, template <class, extent...> class To>
 struct mapped_members {
   template <class T, extent... E> using of = typename mapped_tree<From<T, E...>, Leaf, To, 0>::type;

@@ -79,6 +79,9 @@ struct jacobian_function : transformation<jacobian_function<F, Mode, I...>> {
   template <class Result, class...>
   using refused_result = std::conditional_t<is_inner<Result>, refused_tree<Result, tensor>, refused_expressions<Result>>;
 
+  template <class Outputs, class... X>
+  using derivatives = replace_leaves<Outputs, derivative_of<argument_at<I, X...>...>>;
+
   template <class... X> constexpr auto trace(X const&... x) const {
     if constexpr ((tree_has<X, tree_kind::refusal> || ...)) return refused_expressions<refused>();
     else {
@@ -93,6 +96,9 @@ struct jacobian_function : transformation<jacobian_function<F, Mode, I...>> {
         } else if constexpr (axes > max_rank) {
           refusals::jacobian_rank::report<extent::of(axes), extent::of(max_rank)>();
           return refused_expressions<result>();
+        } else if constexpr (in_graph<X...> && tree_has<derivatives<outputs, X...>, tree_kind::refusal>) {
+          refusals::struct_of_kind::report<outputs>(); // its members cannot be derivatives
+          return refused_expressions<result>();
         } else return trace_on<outputs>(std::index_sequence_for<X...>{}, x...);
       }
     }
@@ -101,7 +107,7 @@ struct jacobian_function : transformation<jacobian_function<F, Mode, I...>> {
 private:
   template <class Outputs, std::size_t... K, class... X>
   constexpr auto trace_on(std::index_sequence<K...>, X const&... x) const {
-    using all = replace_leaves<Outputs, derivative_of<argument_at<I, X...>...>>;
+    using all = derivatives<Outputs, X...>;
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) return detail::without_graph<all>(found, [&] { return f(x...); });
