@@ -156,7 +156,7 @@ TEST_CASE("a duplicate is a separate graph, with other commands on request", "[s
   g.s.while_(body, goes_on);
   auto same = g.g.duplicate();
   int asked = 0;
-  auto other = g.g.duplicate([&](symbolic_exec const& e, command const& c) {
+  auto other = g.s.duplicate([&](symbolic_exec const& e, command const& c) {
     ++asked;
     (void)e;
     return c == mul ? add : c;

@@ -41,6 +41,14 @@ class graph {
   using held_state = detail::checked_pointer<std::unique_ptr<detail::graph_state>, refusals::graph_moved_from>;
   held_state s_{std::make_unique<detail::graph_state>()};
   friend struct detail::graph_access;
+  friend class symbolic_graph;
+  static graph of(std::unique_ptr<detail::graph_state> state, std::function<command(symbolic_exec, command const&)> const& substitution,
+                  std::source_location where) {
+    graph g;
+    g.s_ = held_state(std::move(state));
+    if (substitution) g.symbolic().substitute(substitution, where);
+    return g;
+  }
 
 public:
   graph() = default;
@@ -274,9 +282,7 @@ public:
   /// symbol of this graph in it.
   graph duplicate(std::function<command(symbolic_exec, command const&)> const& substitution = {},
                   std::source_location where = std::source_location::current()) const {
-    graph copy(*this);
-    if (substitution) copy.symbolic().substitute(substitution, where);
-    return copy;
+    return of(s_->duplicate(), substitution, where);
   }
 
   /// The step of an optimizer (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The
@@ -380,6 +386,11 @@ private:
     return expr<T>(at);
   }
 };
+
+inline graph symbolic_graph::duplicate(std::function<command(symbolic_exec, command const&)> const& substitution,
+                                       std::source_location where) const {
+  return graph::of(scope_.s->duplicate(), substitution, where);
+}
 
 } // namespace cotangent::dynamic
 

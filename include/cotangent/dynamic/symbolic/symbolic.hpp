@@ -16,6 +16,7 @@
 
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
+class graph;
 /// A `ct::dynamic::graph`, or a sub-graph of it, as symbols: a small value that refers to it.
 ///
 ///     auto s = g.symbolic();
@@ -121,8 +122,7 @@ public:
                  std::source_location where = std::source_location::current()) const {
     detail::set_shape(scope_, scope_.changing("set_shape", where), t, shape);
   }
-  void set_shape(symbolic_tensor const& t, automatic_t,
-                 std::source_location where = std::source_location::current()) const {
+  void set_shape(symbolic_tensor const& t, automatic_t, std::source_location where = std::source_location::current()) const {
     detail::set_shape(scope_, scope_.changing("set_shape", where), t, automatic);
   }
   /// Frees a tensor symbol without users. Its index may be reused; later uses of the old symbol are refused.
@@ -373,13 +373,11 @@ public:
     return backward({outputs, wrt, seeds, {}, {}, options.policy, options.tape, options.sum}, where);
   }
   /// Differentiates a part of the graph: see `symbolic_backward`.
-  gradient_table backward(symbolic_backward const& what,
-                          std::source_location where = std::source_location::current()) const {
+  gradient_table backward(symbolic_backward const& what, std::source_location where = std::source_location::current()) const {
     return detail::gradients_of(scope_, scope_.changing("backward", where), what);
   }
   /// The last gradient with respect to `t`, of symbols or of expressions, also in a loaded graph. Absent if there is none.
-  symbolic_tensor gradient_of(symbolic_tensor const& t,
-                              std::source_location where = std::source_location::current()) const {
+  symbolic_tensor gradient_of(symbolic_tensor const& t, std::source_location where = std::source_location::current()) const {
     auto const at = scope_.s->gradients.find(scope_.asked(t, "gradient_of", where));
     return at == scope_.s->gradients.end() ? symbolic_tensor{} : detail::handle_of(*scope_.s, at->second);
   }
@@ -387,6 +385,9 @@ public:
   program compile(symbolic_compile const& what, std::source_location where = std::source_location::current()) const {
     return detail::program_of(scope_, scope_.asking("compile", where), what);
   }
+  /// See `graph::duplicate`.
+  class graph duplicate(std::function<command(symbolic_exec, command const&)> const& substitution = {},
+                        std::source_location where = std::source_location::current()) const;
   /// Replaces each command of this graph and of its sub-graphs by the result of `to`.
   void substitute(std::function<command(symbolic_exec, command const&)> const& to,
                   std::source_location where = std::source_location::current()) const {
