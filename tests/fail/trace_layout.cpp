@@ -5,8 +5,9 @@
 // EXPECT: cotangent: cross: the last axis must have size 3
 // EXPECT: cotangent: this function needs an extent that is a number, not a name
 // EXPECT: cotangent: pad: two numbers of at least 0 must be given for each axis
-// ERRORS: 6
-// LINES: g++ 150, clang 150
+// EXPECT: cotangent: repeat, tile: the number of copies must be at least 0
+// ERRORS: 7
+// LINES: g++ 170, clang 170
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;
@@ -18,6 +19,7 @@ inline constexpr auto product = [](auto x) { return ct::outer(x, x(0)); };
 inline constexpr auto crossed = [](auto x) { return ct::cross(x, x); };
 inline constexpr auto edged = [](auto y) { return ct::pad_edge<1, 0>(y); };
 inline constexpr auto padded = [](auto x) { return ct::pad<1, 1>(x); };
+inline constexpr auto tiled = [](auto x) { return ct::tile<2, -1>(x); };
 #else
 inline constexpr auto squeezed = [](auto x) { return ct::squeeze<1>(ct::expand<1>(x)); };
 inline constexpr auto lower = [](auto x) { return ct::tril(x); };
@@ -25,6 +27,7 @@ inline constexpr auto product = [](auto x) { return ct::outer(x(1), x(0)); };
 inline constexpr auto crossed = [](auto x) { return ct::cross(ct::pad<0, 0, 0, 1>(x), ct::pad<0, 0, 1, 0>(x)); };
 inline constexpr auto edged = [](auto y) { return ct::pad_edge<1, 0>(ct::reshape<4>(y)); };
 inline constexpr auto padded = [](auto x) { return ct::pad<1, 1, 0, 0>(x); };
+inline constexpr auto tiled = [](auto x) { return ct::tile<2, 0>(x); };
 #endif
 
 int main() {
@@ -37,5 +40,5 @@ int main() {
 #endif
   auto const all = [](auto const&...) { return 0; };
   return all(ct::compiled(squeezed)(y), ct::compiled(lower)(y), ct::compiled(product)(y), ct::compiled(crossed)(y), ct::compiled(edged)(z),
-             ct::compiled(padded)(y));
+             ct::compiled(padded)(y), ct::compiled(tiled)(y));
 }

@@ -303,13 +303,12 @@ constexpr auto reverse(X const& x, A axis, std::source_location where = std::sou
 }
 /// Every element Times times in a row, along an axis, the last if left out.
 template <std::int64_t Times, int Axis = -1, detail::operand X>
-  requires(Times >= 0)
 constexpr auto repeat(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::with_constants<detail::repeat_kind, Times, Axis>{}, x);
 }
 /// Copies side by side: Times... of the last axes.
 template <std::int64_t... Times, detail::operand X>
-  requires(sizeof...(Times) > 0 && ((Times >= 0) && ...))
+  requires(sizeof...(Times) > 0)
 constexpr auto tile(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::with_constants<detail::tile_kind, Times...>{}, x);
 }
