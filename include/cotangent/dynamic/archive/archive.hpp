@@ -229,7 +229,7 @@ struct archive_access {
     for (auto const& [t, name] : found.constants) {
       check_fit(s, t, name, c.data);
       std::string_view const bytes = c.data.bytes(name);
-      s.constants.push_back({t, {bytes.begin(), bytes.end()}});
+      s.constants.push_back({t, {bytes.begin(), bytes.end()}, s.b.tensor(t).name != none}); // named: see optimizers
     }
     for (auto const& [t, name] : found.constants) c.data.remove(name);
     for (auto const& [t, name] : found.binds) {

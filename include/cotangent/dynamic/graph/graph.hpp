@@ -378,7 +378,7 @@ private:
     if (given == 1) // as a number, which can be constant-folded
       return back.keep(), full(shape, *static_cast<T const*>(m.data), where);
     detail::standing const at = declare(element_of<T>, "", shape, where);
-    detail::held_constant held{at.id, {}};
+    detail::held_constant held{at.id, {}, false};
     auto const* const bytes = static_cast<unsigned char const*>(m.data);
     if (given > 0) held.bytes.assign(bytes, bytes + given * static_cast<std::int64_t>(sizeof(T)));
     s_->constants.push_back(static_cast<detail::held_constant&&>(held));

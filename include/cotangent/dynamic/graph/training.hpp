@@ -90,7 +90,7 @@ training_step graph::steps(Optimizer const& optimizer, expressions const& parame
   training_step step;
   step.gradients.assign(gradients.begin(), gradients.end());
   step.learning_rate = expr<double>(declare(element::float64, "learning_rate", {}, where));
-  detail::held_constant held{step.learning_rate.id(), std::vector<unsigned char>(sizeof(double))};
+  detail::held_constant held{step.learning_rate.id(), std::vector<unsigned char>(sizeof(double)), true};
   std::memcpy(held.bytes.data(), &optimizer.learning_rate, sizeof(double));
   s_->constants.push_back(static_cast<detail::held_constant&&>(held));
   expr<std::int64_t> now;

@@ -57,7 +57,9 @@ struct compiled_code {
   /// The input that reads memory bound to a symbol, none (-1) if there is none: constants have their elements.
   int input_to_bind(symbol t) const {
     auto const at = input_of.find(t);
-    return at == input_of.end() || inputs[static_cast<std::size_t>(at->second)].constant >= 0 ? -1 : at->second;
+    if (at == input_of.end()) return -1;
+    std::int32_t const constant = inputs[static_cast<std::size_t>(at->second)].constant;
+    return constant < 0 || constants[static_cast<std::size_t>(constant)].is_default ? at->second : -1;
   }
   /// Adds a result, with memory of its own even if another result is the same expression.
   void add_output(port const& p) {

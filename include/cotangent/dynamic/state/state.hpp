@@ -122,6 +122,7 @@ inline constexpr std::size_t compared_at_once = 64;
 struct held_constant {
   symbol id = none;
   std::vector<unsigned char> bytes;
+  bool is_default = false; // memory may be bound in its place
 };
 
 struct graph_access; // dynamic/graph/graph_access.hpp
