@@ -52,23 +52,6 @@ TEST_CASE("a traced function prints a value once, with and without its gradient"
   CHECK(text_of([&] { dx = ct::grad(loss)(x); }) == "exp of x = [1, 1]\n");
 }
 
-TEST_CASE("a gradient prints values that it does not need, in order") {
-  constexpr auto f = [](auto x) {
-    (void)ct::print(x + 1.0, "unused");
-    return 3.0 * ct::print(2.0 * x, "linear");
-  };
-  constexpr auto steps = [](auto x) { return ct::for_loop(2, [&](auto, auto s) { return ct::print(s + x, "s"); }, x); };
-  double d = 0;
-  CHECK(text_of([&] { d = ct::compiled(f)(1.0); }) == "unused = 2\nlinear = 2\n");
-  CHECK(text_of([&] { d = ct::grad(f)(1.0); }) == "unused = 2\nlinear = 2\n");
-  CHECK(d == 6);
-  CHECK(text_of([&] { d = ct::jacfwd(f)(1.0); }) == "unused = 2\nlinear = 2\n");
-  CHECK(text_of([&] { d = ct::hessian(f)(1.0); }) == "unused = 2\nlinear = 2\n");
-  CHECK(d == 0);
-  CHECK(text_of([&] { d = ct::grad(steps)(1.0); }) == "s = 2\ns = 3\n");
-  CHECK(d == 3);
-}
-
 TEST_CASE("a pullback does not print") {
   two dx, x{0, 0};
   auto const made = [&] { return ct::vjp(loss)(x); };

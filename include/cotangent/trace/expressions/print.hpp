@@ -6,7 +6,6 @@
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/ops/rule.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
-#include <cotangent/transform/differentiate/escaped_value.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -75,25 +74,23 @@ struct print : extend::primitive<operation_kind::whole, 1> {
     r.give({&r.b, r.b.push(r.at.op, &x, 1, r.b.get().numbers.data() + r.at.attribute, r.at.attribute_count, r.b.place)});
   }
 
-  template <class T> static constexpr void compute(whole_call const& c, bool writes) {
+  template <class T> static constexpr void compute(whole_call const& c) {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
     for (std::int64_t k = 0, n = c.result.count(); k < n; ++k) y[k] = x[k];
-    if (writes) write(c, x);
+    if (!std::is_constant_evaluated()) write(c, x);
   }
-  /// Copies operand 0, and writes it.
-  static constexpr void copy(whole_call const& c, bool writes) {
+  static constexpr void whole(whole_call const& c) {
     switch (c.result.type) {
-    case element::float32: return compute<float>(c, writes);
-    case element::float64: return compute<double>(c, writes);
-    case element::int32: return compute<std::int32_t>(c, writes);
-    case element::int64: return compute<std::int64_t>(c, writes);
-    case element::boolean: return compute<bool>(c, writes);
+    case element::float32: return compute<float>(c);
+    case element::float64: return compute<double>(c);
+    case element::int32: return compute<std::int32_t>(c);
+    case element::int64: return compute<std::int64_t>(c);
+    case element::boolean: return compute<bool>(c);
     case element::float16:
     case element::bfloat16: return; // (the builder refuses them)
     }
   }
-  static constexpr void whole(whole_call const& c) { copy(c, !std::is_constant_evaluated()); }
 
 private:
   template <class T> static void write(whole_call const& c, T const* x) {
@@ -106,73 +103,9 @@ private:
   }
 };
 
-/// Operand 0. Operand 1 is computed too, since that prints. Adjoint: dy.
-struct hold : extend::primitive<operation_kind::whole, 2> {
-  static constexpr char const* name = "hold";
-  static constexpr float cost = 10000;
-  static constexpr bool prints = true;
-
-  static constexpr void infer(inference& r) { r.like(0); }
-  static constexpr void adjoint(adjoint_rule& r) {
-    if (r.wanted(0)) r.give(0, r.dy());
-  }
-  static constexpr void tangent(tangent_rule& r) {
-    if (r.has(0)) r.give({&r.b, r.tangent[0]});
-  }
-  static constexpr void batch(batch_rule& r) {
-    extend::symbol const both[]{r.every(0).id, r.every(1).id};
-    r.give({&r.b, r.b.push(info_of<hold>(), both, 2, nullptr, 0, r.b.place)});
-  }
-  static constexpr void whole(whole_call const& c) { print::copy(c, false); }
-};
-
 } // namespace op
 
 namespace detail {
-
-/// Outputs of a traced function, of which the first one waits for all that is printed and that no output depends on. (Rules of
-/// derivatives and single rows of a batch, which depend on placeholders, are not computed.)
-constexpr void hold_prints(builder& b, array<symbol>& outputs) {
-  graph const& g = b.get();
-  array<bool> prints(g.regions.size(), false); // by region, the regions inside included
-  bool any = false;
-  for (node const& n : g.nodes)
-    if (n.op->prints) {
-      any = true;
-      for (std::int32_t r = n.region; r != none; r = g.regions[r].parent) prints[r] = true;
-    }
-  if (!any || outputs.empty() || b.failed().why != nullptr) return;
-  array<bool> const of_placeholders = values_of_placeholders(g);
-  array<bool> needed(g.tensors.size(), false), control(g.nodes.size(), false);
-  for (symbol const t : outputs)
-    if (t != none) needed[t] = true;
-  for (std::int32_t r = 1; r < g.regions.size(); ++r)
-    if (prints[r] && g.regions[r].owner != none) control[g.regions[r].owner] = true;
-  array<symbol> unneeded;
-  for (std::int32_t i = g.nodes.size(); i-- > 0;) {
-    node const& n = g.nodes[i];
-    if (n.region != 0) continue;
-    bool any_needed = false, held = false;
-    for (int k = 0; k < n.result_count; ++k)
-      if (symbol const y = g.ids[n.first + n.operand_count + k]; y != none) any_needed = any_needed || needed[y];
-    for (int k = 0; k < n.result_count && !any_needed && (n.op->prints || control[i]); ++k)
-      if (symbol const y = g.ids[n.first + n.operand_count + k]; y != none && g.tensors[y].depth == 0 && !of_placeholders[y]) {
-        unneeded.push(y);
-        held = true;
-      }
-    for (int k = 0; k < n.operand_count && (any_needed || held); ++k)
-      if (symbol const x = g.ids[n.first + k]; x != none) needed[x] = true;
-  }
-  if (unneeded.empty()) return;
-  element const type = b.tensor(outputs[0]).type;
-  term y{&b, outputs[0]};
-  if (is_half(type)) y = extend::convert(y, element::float32);
-  for (int k = unneeded.size(); k-- > 0;) { // in their order
-    symbol const both[]{y.id, unneeded[k]};
-    y.id = b.push(info_of<op::hold>(), both, 2, nullptr, 0, b.place);
-  }
-  outputs[0] = extend::convert(y, type).id;
-}
 
 struct print_fn {
   static constexpr char const* name = "print";
@@ -186,9 +119,9 @@ struct print_fn {
 
 /// The expression x, whose value is printed on the standard output when the program computes it: `y = ct::print(y, "y")`.
 ///
-/// Shapes, value: those of x. Each call of `print` prints, and is never merged with another one. In a traced function it is never
-///   removed, also where a derivative does not need the value. In a run-time graph a value that nothing needs is not computed.
-/// Adjoint: the identity. An adjoint does not print; under `ct::vmap`, all rows are printed at once.
+/// Shapes, value: those of x. Each call of `print` prints, and is never merged with another one. The result must be used: a value
+///   that nothing needs is not computed, and not printed.
+/// Adjoint: the identity. A gradient does not print; under `ct::vmap`, all rows are printed at once.
 /// Domain: constant evaluations print nothing.
 /// Cost: x is stored, which separates loops that would have been fused.
 /// Checked: tests/static/print.cpp, tests/runtime/print.cpp.

@@ -5,7 +5,6 @@
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/plan/regions.hpp>
 #include <cotangent/plan/straight/straight.hpp>
-#include <cotangent/trace/expressions/print.hpp>
 #include <cotangent/trace/functions/grad.hpp>
 #include <cotangent/transform/pipeline.hpp>
 
@@ -69,7 +68,6 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
       symbols_of_leaves outputs{b};
       visit_leaves(y, outputs);
       b.set_inputs(declare.inputs.data(), declare.inputs.size());
-      hold_prints(b, outputs.ids);
       b.set_outputs(outputs.ids.data(), outputs.ids.size());
       refuse_unbound_names(b);
       if (b.failed().why == nullptr) b.fail(escaped_value(b.get()));
@@ -92,10 +90,8 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
     results[0] = Traced::view.output(0);
     if (Traced::value.failed.why == nullptr)
       gradient(b, {results.data(), nullptr, 1, wrt.data(), wrt.size()}, results.data() + 1);
-    array<symbol> outputs;
-    outputs.append(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
-    hold_prints(b, outputs);
-    if (b.failed().why == nullptr) b.set_outputs(outputs.data(), outputs.size());
+    if (b.failed().why == nullptr)
+      b.set_outputs(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
     return b.finish();
   }
 };
