@@ -130,7 +130,8 @@ TEST_CASE("axes, sizes and positions may be known only when the graph is built",
   CHECK(ct::stack<1>(x, x).rank() == x.rank() + 1);
   CHECK(ct::stack<1>(x, x).extent(1) == 2);
   CHECK(ct::sum(x, ct::dynamic::axis_list(std::vector<int>{})).id() == ct::sum(x, ct::axes<>).id());
-  CHECK(ct::sum(x, ct::axes<>).id() == x.id());
+  auto const y = ct::exp(x);
+  CHECK(ct::sum(y, ct::axes<>).id() == y.id());
   CHECK(ct::mean(x, {2}).id() == ct::mean(x, ct::axes<2>).id());
   CHECK(ct::logsumexp(x, {2}).id() == ct::logsumexp(x, ct::axes<-1>).id());
   CHECK(ct::median(x, {0, 2}).id() == ct::median(x, ct::axes<0, 2>).id());

@@ -135,7 +135,8 @@ public:
     // (All reports are here, close to the user's call, so that errors are short.)
     if constexpr (passed::said) return refused{};
     else if constexpr (!passed::known) {
-      detail::report_passed<refusals::passed_of_kind, A...>();
+      if constexpr (passed::are_trees) refusals::struct_of_kind::report<A...>();
+      else refusals::passed_of_kind::report<A...>();
       return refused{};
     } else if constexpr (!std::is_void_v<typename unfit_among<values, Branch...>::type>) {
       using unfit = unfit_among<values, Branch...>;

@@ -110,15 +110,13 @@ template <class... X> struct values_passed {
   using type = std::tuple<result_tree<X>...>;
   using returned = typename one_or_tuple<result_tree<X>...>::type;
   static constexpr bool said = (tree_has<X, tree_kind::refusal> || ...);
-  static constexpr bool known = (is_result<X>() && ...) && !tree_has<type, tree_kind::refusal>;
+  static constexpr bool are_trees = (is_result<X>() && ...);
+  static constexpr bool known = [] { // else structs that cannot be rebuilt, or no trees
+    if constexpr (are_trees) return !tree_has<type, tree_kind::refusal>;
+    else return false;
+  }();
   static constexpr int leaves = leaf_count<type>;
 };
-
-/// Reports values that are not `known`: as structs that cannot be rebuilt, if they are trees of expressions.
-template <class Refusal, class... X> constexpr void report_passed() {
-  if constexpr ((is_result<X>() && ...)) refusals::struct_of_kind::report<X...>();
-  else Refusal::template report<X...>();
-}
 
 /// Calls f with `before`, and with the values of a tuple.
 template <class F, class Values, class... Before>

@@ -129,7 +129,8 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
   else if constexpr (types::why == unfit_loop::value && can_widen<X...>)
     return detail::traced_loop<Options>(count, condition, body, detail::widened_tree(init)...);
   else {
-    if constexpr (types::why == unfit_loop::first_value) detail::report_passed<refusals::carried_of_kind, X...>();
+    if constexpr (types::why == unfit_loop::first_value && types::carried::are_trees) refusals::struct_of_kind::report<X...>();
+    else if constexpr (types::why == unfit_loop::first_value) refusals::carried_of_kind::report<X...>();
     else if constexpr (types::why == unfit_loop::without_graph) refusals::carried_without_graph::report<X...>();
     else if constexpr (types::why == unfit_loop::condition)
       detail::report_unfit<types::asked::why, Condition, expr<std::int64_t>, result_tree<X>...>();

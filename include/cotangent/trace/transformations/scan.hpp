@@ -148,7 +148,7 @@ constexpr auto traced_scan(Body const& body, Carry const& carry, X const&... xs)
   else if constexpr (types::why == unfit_scan::value && can_widen<Carry, X...>)
     return detail::traced_scan<Options>(body, detail::widened_tree(carry), detail::widened_tree(xs)...);
   else {
-    if constexpr (types::why == unfit_scan::carry) detail::report_passed<refusals::carried_of_kind, Carry>();
+    if constexpr (types::why == unfit_scan::carry) refusals::carried_of_kind::report<Carry>();
     else if constexpr (types::why == unfit_scan::rows) refusals::scan_of_kind::report<X...>();
     else if constexpr (types::why == unfit_scan::axis) refusals::scan_axis::report<extent::of(types::rows.beyond > 0 ? 1 : 0), extent::of(1)>();
     else if constexpr (types::why == unfit_scan::extents) refusals::scan_extents::report<types::rows.first, types::rows.next>();
