@@ -430,7 +430,11 @@ TEST_CASE("graphs of maps whose rows have loops are loaded again", "[archive]") 
 TEST_CASE("a graph that prints is loaded again, and prints", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
-  auto const y = ct::sum(ct::print(x * x, "squares"));
+  auto const squares = ct::print(x * x, "squares");
+  auto const y = ct::sum(ct::for_loop(1, [](auto i, auto s) {
+    ct::print(i, "not used");
+    return s * 1.0;
+  }, squares));
   std::vector<double> const data{1, 2};
   auto c = ct::archive::load_bytes(ct::archive::bytes_of(g, {{x, data}}, {{"y", y}}));
   auto p = c.graph.compile({c.find("y")}, c.binds());

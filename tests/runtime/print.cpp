@@ -52,6 +52,98 @@ TEST_CASE("a traced function prints a value once, with and without its gradient"
   CHECK(text_of([&] { dx = ct::grad(loss)(x); }) == "exp of x = [1, 1]\n");
 }
 
+TEST_CASE("a gradient prints values that it does not need, in order") {
+  constexpr auto f = [](auto x) {
+    (void)ct::print(x + 1.0, "unused");
+    return 3.0 * ct::print(2.0 * x, "linear");
+  };
+  constexpr auto steps = [](auto x) { return ct::for_loop(2, [&](auto, auto s) { return ct::print(s + x, "s"); }, x); };
+  double d = 0;
+  CHECK(text_of([&] { d = ct::compiled(f)(1.0); }) == "unused = 2\nlinear = 2\n");
+  CHECK(text_of([&] { d = ct::grad(f)(1.0); }) == "unused = 2\nlinear = 2\n");
+  CHECK(d == 6);
+  CHECK(text_of([&] { d = ct::jacfwd(f)(1.0); }) == "unused = 2\nlinear = 2\n");
+  CHECK(text_of([&] { d = ct::hessian(f)(1.0); }) == "unused = 2\nlinear = 2\n");
+  CHECK(d == 0);
+  CHECK(text_of([&] { d = ct::grad(steps)(1.0); }) == "s = 2\ns = 3\n");
+  CHECK(d == 3);
+}
+
+TEST_CASE("bodies print values that nothing uses") {
+  double d = 0;
+  constexpr auto counted = [](auto x) {
+    return ct::for_loop(2, [&](auto i, auto s) {
+      ct::print(i, "i");
+      return s * x;
+    }, 1.0);
+  };
+  CHECK(text_of([&] { d = ct::compiled(counted)(3.0); }) == "i = 0\ni = 1\n");
+  CHECK(d == 9);
+  CHECK(text_of([&] { d = ct::grad(counted)(3.0); }) == "i = 0\ni = 1\n");
+  CHECK(d == 6);
+  constexpr auto until = [](auto x) {
+    return ct::while_loop(
+        [](auto, auto s) {
+          ct::print(s, "asked");
+          return s < 3;
+        },
+        [](auto, auto s) { return 2.0 * s; }, x);
+  };
+  CHECK(text_of([&] { d = ct::grad(until)(1.0); }) == "asked = 1\nasked = 2\nasked = 4\n");
+  CHECK(d == 4);
+  constexpr auto branch = [](auto x) {
+    return ct::cond(x > 0, [](auto z) {
+      ct::print(2.0 * z, "positive");
+      return z;
+    }, [](auto z) { return -z; })(x);
+  };
+  CHECK(text_of([&] { d = ct::grad(branch)(1.0); }) == "positive = 2\n");
+  CHECK(text_of([&] { d = ct::grad(branch)(-1.0); }).empty());
+  CHECK(d == -1);
+  constexpr auto sums = [](auto x) {
+    auto const [last, all] = ct::scan([](auto carry, auto r) {
+      ct::print(r, "r");
+      return std::pair(carry + r, carry);
+    }, ct::zeros<>(), x);
+    return last;
+  };
+  CHECK(text_of([&] { (void)ct::grad(sums)(two{1, 2}); }) == "r = 1\nr = 2\n");
+  constexpr auto mapped = [](auto x) {
+    return ct::sum(ct::map([](auto r) {
+      ct::print(r, "r");
+      return 2.0 * r;
+    }, x));
+  };
+  CHECK(text_of([&] { (void)ct::grad(mapped)(two{1, 2}); }) == "r = [1, 2]\n");
+  constexpr auto mapped_loop = [](auto x) {
+    return ct::sum(ct::map([](auto r) { return ct::for_loop(2, [&](auto, auto s) {
+      ct::print(s, "s");
+      return s + r;
+    }, r); }, x));
+  };
+  CHECK(text_of([&] { (void)ct::compiled(mapped_loop)(two{1, 2}); }) == "s = 1\ns = 2\ns = 2\ns = 4\n");
+  CHECK(text_of([&] { (void)ct::grad(mapped_loop)(two{1, 2}); }) == "s = 1\ns = 2\ns = 2\ns = 4\n");
+  // Called for each row inside of a row, and not used at all
+  constexpr auto nested = [](auto x) {
+    (void)ct::vmap([](auto r) { return ct::vmap([](auto s) {
+      ct::print(s, "s");
+      return s;
+    })(r); })(x);
+    return ct::sum(x);
+  };
+  CHECK(text_of([&] { (void)ct::grad(nested)(ct::tensor<double, 1, 2>{{1, 2}}); }) == "s =\n[[1, 2]]\n");
+  // Of a run-time graph
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {});
+  auto const y = ct::for_loop(2, [&](auto i, auto s) {
+    ct::print(i, "i");
+    return s * x;
+  }, 0.0 * x + 1.0);
+  auto p = g.compile({y, g.gradient({y}, {x}).front()});
+  p.bind(x, 3.0);
+  CHECK(text_of([&] { p.run(); }) == "i = 0\ni = 1\n");
+}
+
 TEST_CASE("a pullback does not print") {
   two dx, x{0, 0};
   auto const made = [&] { return ct::vjp(loss)(x); };

@@ -55,4 +55,32 @@ inline constexpr auto once_in_gradient = ct::grad(once);
 static_assert(prints_of<decltype(once)> == 1 && prints_of<decltype(twice)> == 2);
 static_assert(prints_of<decltype(once_with_gradient)> == 1 && prints_of<decltype(once_in_gradient)> == 1);
 
+// ---- values that no output needs are printed, too
+
+inline constexpr auto linear = [](auto x) { return 3.0 * ct::sum(ct::print(2.0 * x, "linear")); };
+inline constexpr auto unused = [](auto x) {
+  (void)ct::print(ct::print(ct::exp(x), "inner") * x, "outer");
+  return ct::sum(x);
+};
+inline constexpr auto in_loop = [](auto x) {
+  return ct::sum(ct::for_loop(3, [&](auto, auto s) { return ct::print(s + x, "s"); }, x));
+};
+inline constexpr auto in_rows = [](auto x) { return ct::sum(ct::vmap([](auto r) { return ct::print(2.0 * r, "row"); })(x)); };
+inline constexpr auto inside = [](auto x) { return ct::sum(ct::grad(linear)(x) * x); };
+inline constexpr auto half = [](auto x) {
+  (void)ct::print(2.0 * x, "x");
+  return ct::convert<ct::bfloat16>(x);
+};
+inline constexpr auto of_linear = ct::grad(linear);
+inline constexpr auto of_unused = ct::grad(unused);
+inline constexpr auto of_loop = ct::grad(in_loop);
+inline constexpr auto of_rows = ct::grad(in_rows);
+inline constexpr auto of_inside = ct::grad(inside);
+static_assert(prints_of<decltype(of_linear)> == 1 && of_linear(two{1, 2}) == two{6, 6});
+static_assert(prints_of<decltype(unused)> == 2 && prints_of<decltype(of_unused)> == 2 && of_unused(two{1, 2}) == two{1, 1});
+static_assert(prints_of<decltype(of_loop)> == 1 && of_loop(two{1, 2}) == two{4, 4});
+static_assert(prints_of<decltype(of_rows)> == 1 && of_rows(two{1, 2}) == two{2, 2});
+static_assert(prints_of<decltype(inside)> == 1 && prints_of<decltype(of_inside)> == 1 && of_inside(two{1, 2}) == two{6, 6});
+static_assert(prints_of<decltype(half)> == 1 && float(ct::compiled(half)(two{1, 2})(1)) == 2);
+
 } // namespace

@@ -39,6 +39,7 @@ public:
   node_flags flags;             // their flags
   std::source_location place{}; // the line of the user's source behind them
   detail::open_region* open = nullptr; // the innermost body of a loop or branch under construction
+  bool prints = false; // a node that prints was pushed
   void* owner = nullptr; // of a graph at run time: its state, which identifies nodes by position
 
   constexpr builder() : builder(INT32_MAX) {}

@@ -315,7 +315,7 @@ inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::bindin
 }
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
   cotangent::detail::archived::operation_names known;
-  known.add(own).add(detail::all_operations{}).add(operations<op::custom, op::placeholder, op::print>{});
+  known.add(own).add(detail::all_operations{}).add(operations<op::custom, op::placeholder, op::print, op::hold>{});
   contents c = dynamic::detail::archive_access::read(bytes, known);
   auto& kernels = dynamic::detail::graph_access::state(c.graph).kernels;
   kernels.add(own);

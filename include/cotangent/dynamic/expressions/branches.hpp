@@ -103,7 +103,8 @@ private:
       auto const made = std::apply(branch, expressions<values>(s, given));
       using likes = elements_in_tuple<out>;
       s.b.place = r.where = place_among(s, before, where);
-      std::vector<symbol> const results = results_of<refusals::branch_type, likes>(s, made, r);
+      std::vector<symbol> results = results_of<refusals::branch_type, likes>(s, made, r);
+      hold_prints(s.b, results);
       fill_unwritten(s, r.where);
       choice.close_branch(results.data(), static_cast<int>(results.size()));
       return 0;

@@ -6,6 +6,7 @@
 
 #include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/trace/functions/control_refusals.hpp>
+#include <cotangent/trace/functions/held_prints.hpp>
 #include <cotangent/trace/functions/loop_options.hpp>
 
 #include <cstddef>
@@ -243,7 +244,8 @@ auto append_loop(std::source_location where, char const* name, Condition const& 
     static_assert(std::is_same_v<std::remove_cvref_t<decltype(goes_on)>, expr<bool>>,
                   "cotangent: loop: the condition must be one bool");
     s.b.place = r.where = place_among(s, before, where);
-    symbol const asked = symbol_of<bool>(s, goes_on, r);
+    symbol asked = symbol_of<bool>(s, goes_on, r);
+    hold_prints(s.b, &asked, 1);
     fill_unwritten(s, r.where);
     loop.close_condition(asked);
   }
@@ -254,7 +256,8 @@ auto append_loop(std::source_location where, char const* name, Condition const& 
     auto const made = each(body, in);
     using likes = elements_in_tuple<carried>;
     s.b.place = r.where = place_among(s, before, where);
-    std::vector<symbol> const next = results_of<refusals::carried_type, likes>(s, made, r);
+    std::vector<symbol> next = results_of<refusals::carried_type, likes>(s, made, r);
+    hold_prints(s.b, next);
     fill_unwritten(s, r.where);
     loop.close_body(next.data(), static_cast<int>(next.size()));
   }

@@ -109,7 +109,8 @@ template <bool Passes, class Index, class... Branch> class traced_branches {
           auto const one = [&](auto const& branch) {
             symbol const* const in = choice.open_branch();
             body_scope<Index> const here(b, choice);
-            array<symbol> const results = detail::run_body<Result, values>(b, in, branch);
+            array<symbol> results = detail::run_body<Result, values>(b, in, branch);
+            hold_prints(b, results);
             here.finish();
             choice.close_branch(results.data(), results.size());
           };

@@ -6,6 +6,7 @@
 
 #include <cotangent/ops/control/builder.hpp>
 #include <cotangent/trace/functions/grad.hpp>
+#include <cotangent/trace/functions/held_prints.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -100,15 +100,17 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   if constexpr (!std::is_void_v<Condition>) {
     symbol const* const in = made.open_condition();
     body_scope<X...> const here(b, made);
-    symbol const goes_on =
+    symbol goes_on =
         detail::run_body<bool_like<X...>, values>(b, in + 1, *condition, count_like<X...>(b, in[0]))[0];
+    hold_prints(b, &goes_on, 1);
     here.finish();
     made.close_condition(goes_on);
   }
   {
     symbol const* const in = made.open_body_of_rows();
     body_scope<X...> const here(b, made);
-    array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, count_like<X...>(b, in[0]));
+    array<symbol> next = detail::run_body<result, values>(b, in + 1, body, count_like<X...>(b, in[0]));
+    hold_prints(b, next);
     here.finish();
     made.close_body(next.data(), next.size());
   }

@@ -6,6 +6,7 @@
 #include <cotangent/plan/regions.hpp>
 #include <cotangent/plan/straight/straight.hpp>
 #include <cotangent/trace/functions/grad.hpp>
+#include <cotangent/trace/functions/held_prints.hpp>
 #include <cotangent/transform/pipeline.hpp>
 
 #include <cstddef>
@@ -68,6 +69,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
       symbols_of_leaves outputs{b};
       visit_leaves(y, outputs);
       b.set_inputs(declare.inputs.data(), declare.inputs.size());
+      hold_prints(b, outputs.ids);
       b.set_outputs(outputs.ids.data(), outputs.ids.size());
       refuse_unbound_names(b);
       if (b.failed().why == nullptr) b.fail(escaped_value(b.get()));
@@ -79,6 +81,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
 
 /// Appends the gradients of the one output of a traced graph with respect to ranges of leaves.
 template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_stage {
+  static constexpr bool prints = has_prints(Traced::view); // (an evaluation of its own: clang limits the steps of each)
   static constexpr built make() {
     bounded_builder b(Traced::view);
     b.place = {};
@@ -90,8 +93,11 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
     results[0] = Traced::view.output(0);
     if (Traced::value.failed.why == nullptr)
       gradient(b, {results.data(), nullptr, 1, wrt.data(), wrt.size()}, results.data() + 1);
-    if (b.failed().why == nullptr)
-      b.set_outputs(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
+    array<symbol> outputs;
+    outputs.append(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
+    b.prints = prints;
+    hold_prints(b, outputs);
+    if (b.failed().why == nullptr) b.set_outputs(outputs.data(), outputs.size());
     return b.finish();
   }
 };

@@ -121,6 +121,7 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
     using std::get;
     attach_leaves<typename Types::carry>(b, get<0>(given), next);
     attach_leaves<typename Types::entry>(b, get<1>(given), entries);
+    hold_prints(b, next.empty() ? entries : next);
     here.finish();
     made.close_body(next.data(), next.size(), entries.data(), entries.size());
   }

@@ -187,10 +187,12 @@ private:
       (add_rows<axis_of_argument<K>()>(row, x), ...);
       auto const outputs = [&] { // with what `row.from` stands for
         row.next = 0;
+        std::int32_t const first = b.get().nodes.size();
         argument_list<std::index_sequence<K...>, Row...> const own{{row_of<axis_of_argument<K>(), Row>(row, x)}...};
         result const y = detail::called(f, static_cast<held<K, Row> const&>(own).value...);
         symbols_of_leaves out{b};
         visit_leaves(y, out);
+        hold_prints(b, out.ids, first);
         return out.ids;
       };
       auto const all_rows = [&](array<symbol> const& one, symbol* to) { // of one row; for each

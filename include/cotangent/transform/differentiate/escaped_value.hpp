@@ -28,7 +28,7 @@ public:
     if (std::int32_t const r = input_of_[t]; r != none) {
       int k = 0;
       while (g_.input(k, r) != t) ++k;
-      each_of_input(g_.nodes[g_.regions[r].owner], k, visit);
+      if (std::int32_t const owner = g_.regions[r].owner; owner != none) each_of_input(g_.nodes[owner], k, visit); // else still open
     }
     std::int32_t const i = g_.tensors[t].producer;
     if (i == none) return;
@@ -92,16 +92,16 @@ constexpr array<bool> values_of_outputs(graph_view const& g) {
   return marked;
 }
 
-constexpr bool has_placeholders(graph_view const& g) {
-  for (std::int32_t i = 0; i < g.node_count; ++i)
+constexpr bool has_placeholders(graph_view const& g, std::int32_t first = 0) {
+  for (std::int32_t i = first; i < g.node_count; ++i)
     if (g.nodes[i].op == info_of<op::placeholder>()) return true;
   return false;
 }
-/// Marks the values that depend on a placeholder: those of one row, or of a derivative's rule.
-constexpr array<bool> values_of_placeholders(graph_view const& g) {
+/// Marks the values that depend on a placeholder, from node `first` on: those of one row, or of a derivative's rule.
+constexpr array<bool> values_of_placeholders(graph_view const& g, std::int32_t first = 0) {
   read_values const reads(g);
   array<bool> marked(g.tensor_count);
-  bool more = has_placeholders(g);
+  bool more = has_placeholders(g, first);
   auto const mark = [&](symbol t) {
     more = more || !marked[t];
     marked[t] = true;
@@ -110,7 +110,7 @@ constexpr array<bool> values_of_placeholders(graph_view const& g) {
     more = false;
     for (symbol t = 0; t < g.tensor_count; ++t) {
       std::int32_t const i = g.tensors[t].producer;
-      if (i != none && g.nodes[i].op == info_of<op::placeholder>()) mark(t);
+      if (i >= first && g.nodes[i].op == info_of<op::placeholder>()) mark(t);
       reads.each(t, [&](symbol u) {
         if (u != none && marked[u]) mark(t);
       });
