@@ -113,7 +113,7 @@ static_assert(merged<ct::float16>() && merged<ct::bfloat16>() && merged<float>()
 // Cotangents of results of half precision: absent ones, and 1 for numbers.
 inline constexpr auto of_both = [](auto x) { return std::tuple(ct::convert<ct::float16>(x * x), ct::convert<ct::bfloat16>(x * 3)); };
 constexpr bool pulled_back() {
-  auto const pull = ct::vjp(of_both)(3.f).second;
+  constexpr auto pull = ct::vjp(of_both)(3.f).second;
   return pull(std::tuple(ct::float16(1), ct::absent)) == 6 && pull(std::tuple(ct::absent, ct::bfloat16(1))) == 3 && pull() == 9;
 }
 static_assert(pulled_back());
