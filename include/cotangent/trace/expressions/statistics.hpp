@@ -19,6 +19,7 @@ namespace cotangent {
 
 namespace refusals {
 COTANGENT_REFUSAL(quantile_rank, equal, zero_axes, axes_of_q, "cotangent: quantile: q must be one number")
+COTANGENT_REFUSAL(norm_order, at_least, number_given, one, "cotangent: norm: the order must be at least 1")
 } // namespace refusals
 
 /// The largest absolute value, as the order of `norm`.
@@ -154,7 +155,8 @@ template <int P> struct norm_fn {
   using emits = operations<op::pow>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     auto const size = extend::apply<op::abs>(x);
-    if constexpr (P == 1) return extend::sum(size, mask, keep);
+    if constexpr (P < 1) return x.b->fail({why<refusals::norm_order>(), extent::of(P), extent::of(1), none, x.b->place}), size;
+    else if constexpr (P == 1) return extend::sum(size, mask, keep);
     else if constexpr (P == 2) return root_from_zero(extend::sum(x * x, mask, keep));
     else if constexpr (P == max_norm) {
       auto const largest = extend::max(size, mask, keep);
@@ -289,17 +291,14 @@ constexpr auto argmin(X const& x, axes_t<Axis>, std::source_location where = std
 }
 /// The norm of order P, 2 if left out: `norm(x)`, `norm<1>(x, ct::axes<0>)`, `norm<ct::max_norm>(x)`. Edges: the adjoint is 0 at 0.
 template <int P = 2, detail::operand X>
-  requires(P >= 1)
 constexpr auto norm(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_all<detail::norm_fn<P>>{}, x);
 }
 template <int P = 2, detail::operand X, int... Axis>
-  requires(P >= 1)
 constexpr auto norm(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::norm_fn<P>, false, Axis...>{}, x);
 }
 template <int P = 2, detail::operand X, int... Axis>
-  requires(P >= 1)
 constexpr auto norm(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::norm_fn<P>, true, Axis...>{}, x);
 }
