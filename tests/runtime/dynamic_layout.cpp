@@ -61,7 +61,8 @@ inline constexpr auto both_forms = [](auto const& check, auto x, auto v, auto i)
   check(ct::linspace(ct::sum(v), 3, 5), ct::linspace<5>(ct::sum(v), 3));
   check(ct::linspace(1, ct::sum(v), 1), ct::linspace<1>(1, ct::sum(v)));
   check(ct::concatenate({x, x + 1, x * 2}, 1), ct::concatenate<1>(x, x + 1, x * 2));
-  check(ct::concatenate({x}, 0), ct::concatenate<0>(x));
+  check(ct::concatenate({x}), ct::concatenate<0>(x));
+  check(ct::stack(std::vector{x, x + 1}), ct::stack<0>(x, x + 1));
   check(ct::stack({v, v + 1, v * 2}, -1), ct::stack<-1>(v, v + 1, v * 2));
   check(ct::concatenate<2>(std::array{x, x + 1}), ct::concatenate<2>(x, x + 1));
   check(ct::stack<1>(std::array{x, x + 1, x, x, x}), ct::stack<1>(x, x + 1, x, x, x));

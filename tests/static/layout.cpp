@@ -23,6 +23,7 @@ static_assert(ct::compiled([](auto x) { return ct::prod(x, ct::axes<0>); })(a())
 static_assert(ct::compiled([](auto x) { return ct::prod(x, ct::axes<1>, ct::keep); })(a()) == ct::tensor<double, 2, 1>{{6}, {120}});
 static_assert(ct::compiled(prod)(ct::tensor<std::int32_t, 3>{2, 3, 7}) == 42);
 static_assert(ct::grad(ct::grad([](auto x) { return ct::prod(ct::stack<0>(x, x, x)); }))(2.0) == 12);
+static_assert(ct::compiled([](auto x) { return ct::concatenate(ct::stack(x, 2.0 * x), ct::stack(std::array{x, x})); })(3.0) == ct::tensor<double, 4>{3, 6, 3, 3}); // axis 0
 
 // bools
 constexpr auto above = [](auto x) { return std::tuple(ct::any(x > 5), ct::all(x > 0), ct::count(x > 2), ct::all(x > 3, ct::axes<1>)); };

@@ -27,22 +27,22 @@ template <bool New, class X> auto join(std::source_location where, std::vector<X
 }
 } // namespace dynamic::detail
 
-/// Operands joined along an axis.
+/// Operands joined along an axis, 0 if left out.
 template <detail::open_expr X>
-auto concatenate(std::vector<X> const& parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
+auto concatenate(std::vector<X> const& parts, std::int64_t axis = 0, std::source_location where = std::source_location::current()) {
   return dynamic::detail::join<false>(where, parts, axis);
 }
 template <detail::open_expr X>
-auto concatenate(std::initializer_list<X> parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
+auto concatenate(std::initializer_list<X> parts, std::int64_t axis = 0, std::source_location where = std::source_location::current()) {
   return dynamic::detail::join<false>(where, std::vector<X>(parts), axis);
 }
-/// Operands of one shape joined along a new axis.
+/// Operands of one shape joined along a new axis, 0 if left out.
 template <detail::open_expr X>
-auto stack(std::vector<X> const& parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
+auto stack(std::vector<X> const& parts, std::int64_t axis = 0, std::source_location where = std::source_location::current()) {
   return dynamic::detail::join<true>(where, parts, axis);
 }
 template <detail::open_expr X>
-auto stack(std::initializer_list<X> parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
+auto stack(std::initializer_list<X> parts, std::int64_t axis = 0, std::source_location where = std::source_location::current()) {
   return dynamic::detail::join<true>(where, std::vector<X>(parts), axis);
 }
 

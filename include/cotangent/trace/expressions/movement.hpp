@@ -224,55 +224,55 @@ constexpr auto permute(X const& x, std::source_location where = std::source_loca
   return detail::lift(where, detail::with_constants<detail::permute_kind, Axis...>{}, x);
 }
 
-/// Concatenates the operands along an axis.
-template <int Axis, detail::operand A>
+/// Concatenates the operands along an axis, 0 if left out.
+template <int Axis = 0, detail::operand A>
 constexpr auto concatenate(A const& a, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a);
 }
-template <int Axis, detail::operand A, detail::operand B>
+template <int Axis = 0, detail::operand A, detail::operand B>
 constexpr auto concatenate(A const& a, B const& b,
                            std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b);
 }
-template <int Axis, detail::operand A, detail::operand B, detail::operand C>
+template <int Axis = 0, detail::operand A, detail::operand B, detail::operand C>
 constexpr auto concatenate(A const& a, B const& b, C const& c,
                            std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b, c);
 }
 // A source location cannot follow a pack.
-template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
+template <int Axis = 0, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
           detail::operand... X>
 constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
 }
 
-/// Stacks operands of one shape along a new axis.
-template <int Axis, detail::operand A>
+/// Stacks operands of one shape along a new axis, 0 if left out.
+template <int Axis = 0, detail::operand A>
 constexpr auto stack(A const& a, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::stack_fn<Axis>{}, a);
 }
-template <int Axis, detail::operand A, detail::operand B>
+template <int Axis = 0, detail::operand A, detail::operand B>
 constexpr auto stack(A const& a, B const& b, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::stack_fn<Axis>{}, a, b);
 }
-template <int Axis, detail::operand A, detail::operand B, detail::operand C>
+template <int Axis = 0, detail::operand A, detail::operand B, detail::operand C>
 constexpr auto stack(A const& a, B const& b, C const& c,
                      std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::stack_fn<Axis>{}, a, b, c);
 }
-template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
+template <int Axis = 0, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
           detail::operand... X>
 constexpr auto stack(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::stack_fn<Axis>{}, a, b, c, d, x...);
 }
 
 /// The same of an array of them: `std::array<decltype(x), 3> rows{x, y, z}; ct::stack<0>(rows)`.
-template <int Axis, detail::expression X, std::size_t N>
+template <int Axis = 0, detail::expression X, std::size_t N>
   requires(N > 0)
 constexpr auto concatenate(std::array<X, N> const& parts, std::source_location where = std::source_location::current()) {
   return std::apply([&](auto const&... x) { return detail::lift(where, detail::concatenate_fn<Axis>{}, x...); }, parts);
 }
-template <int Axis, detail::expression X, std::size_t N>
+template <int Axis = 0, detail::expression X, std::size_t N>
   requires(N > 0)
 constexpr auto stack(std::array<X, N> const& parts, std::source_location where = std::source_location::current()) {
   return std::apply([&](auto const&... x) { return detail::lift(where, detail::stack_fn<Axis>{}, x...); }, parts);
