@@ -345,4 +345,26 @@ TEST_CASE("a refused set_io leaves the operation unchanged", "[symbolic]") {
   CHECK_THROWS_AS(g.s.compile({.outputs = {g.z}}), ct::graph_error);
 }
 
+TEST_CASE("parts of a tensor whose writers the sources leave out are inputs") {
+  ct::dynamic::graph g;
+  symbolic_graph s = g.symbolic();
+  auto const a = s.tensor<double>({2}, "a"), b = s.tensor<double>({4}, "b"), c = s.tensor<double>({4}, "c");
+  auto const low = s.alias(b, {.shape = {2}}), high = s.alias(b, {.offset = {2}, .shape = {2}});
+  auto const first = s.exec(exp_of, {a}, {low});
+  (void)s.exec(sin_of, {a}, {high});
+  auto const last = s.exec(mul, {b, b}, {c});
+  std::vector<double> const all{1, 2, 3, 4}, zeros{0, 0}, rest{3, 4};
+  auto whole = s.compile({.outputs = {c}, .sources = {last}});
+  CHECK_THROWS_WITH(whole.run(), Catch::Contains("every input that is read must be bound to memory; it is b double [4]"));
+  whole.bind(b, all);
+  whole.run();
+  CHECK((whole.value<double>(c)(0) == 1 && whole.value<double>(c)(3) == 16));
+  auto part = s.compile({.outputs = {c}, .sources = {first, last}});
+  part.bind(a, zeros);
+  CHECK_THROWS_WITH(part.run(), Catch::Contains("every input that is read must be bound to memory"));
+  part.bind(high, rest);
+  part.run();
+  CHECK((part.value<double>(c)(1) == 1 && part.value<double>(c)(2) == 9));
+}
+
 } // namespace

@@ -152,7 +152,7 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
     if (!s.frames.empty()) s.frames.front().maker->each_known([&](symbol outer, symbol) { wanted.push_back(outer); });
     sealing(s, r).run(&wanted);
     keep_in_step(s);
-    find_inputs(s, {}, r);
+    find_inputs(s, {}, std::vector<bool>(s.symbolic.execs.size()), r);
     std::swap(inputs, s.inputs);
   } else if (b.get().regions.size() > 1) before = std::make_unique<builder>(b);
   undo back(s, before.get()); // loops and branches get further results

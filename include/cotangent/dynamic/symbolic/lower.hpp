@@ -28,14 +28,15 @@ struct lowered {
   std::vector<std::pair<symbol, symbol>> stands_for; // bound symbols, and the inputs that get their memory
 };
 
-/// Finds inputs that are neither written nor declared: symbols that are read or requested.
-inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, request r) {
+/// Finds inputs that are neither written nor declared: symbols that are read or requested. `cut`: by operation, those that
+/// sources and destinations leave out.
+inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, std::vector<bool> const& cut, request r) {
   std::vector<bool> seen(static_cast<std::size_t>(s.b.get().tensors.size()));
   for (symbol const t : s.inputs) seen[static_cast<std::size_t>(t)] = true;
   for (symbol const t : s.piecewise) seen[static_cast<std::size_t>(t)] = true;
   for (std::int32_t const e : graph_at(s, 0).execs) // also by operations that nothing needs: the elements between are zero
     for (symbol const t : io_of(s, e).out)
-      if (t != none && root_of(s, t) != t) seen[static_cast<std::size_t>(root_of(s, t))] = true;
+      if (t != none && root_of(s, t) != t && !cut[static_cast<std::size_t>(e)]) seen[static_cast<std::size_t>(root_of(s, t))] = true;
   auto const look_at = [&](symbol t) {
     if (t == none || s.b.tensor(t).region != 0) return;
     symbol const root = root_of(s, t);
@@ -92,6 +93,8 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
   exec_order const order = order_in(s, 0, false);
   (void)sorted(s, order, r); // cycles are refused
   std::vector<bool> runs = between(order, to.sources, to.destinations);
+  std::vector<bool> cut(s.symbolic.execs.size()); // by operation
+  for (std::size_t k = 0; k < runs.size(); ++k) cut[static_cast<std::size_t>(order.execs[k])] = !runs[k];
   if (!to.all) {
     std::vector<bool> const needed = needed_for(s, order, wanted);
     for (std::size_t k = 0; k < runs.size(); ++k) runs[k] = runs[k] && needed[k];
@@ -142,8 +145,12 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
     }
     give_part(s, t, to.bound, l, r);
   }
+  for (std::int32_t const e : order.execs) // of a tensor that operations still write in part, the other parts are inputs
+    if (cut[static_cast<std::size_t>(e)])
+      for (symbol const t : io_of(s, e).out)
+        if (t != none && root_of(s, t) != t && is_written(s, root_of(s, t))) give_part(s, t, to.bound, l, r);
   wanted.insert(wanted.end(), may_be_given.begin(), may_be_given.end());
-  find_inputs(s, wanted, r);
+  find_inputs(s, wanted, cut, r);
   return l;
 }
 
