@@ -418,6 +418,60 @@ TEST_CASE("random nests of loops, branches and blocks are split with equal bits"
   }
 }
 
+TEMPLATE_TEST_CASE("numbers of every floating type have the cotangent 1", "[dynamic]", ct::float16, ct::bfloat16, float, double) {
+  graph g;
+  auto const x = g.input<TestType>("x", {3});
+  auto const sum = ct::sum(ct::square(ct::convert<float>(x)));
+  auto const y = ct::convert<TestType>(sum);
+  auto s = g.vjp({y, sum}, {x});
+  s.bind(x, std::vector<TestType>{TestType(1.f), TestType(2.f), TestType(3.f)});
+  auto back = s.run();
+  back.run();
+  CHECK(static_cast<float>(back.value(x)(2)) == 12);
+}
+
+TEST_CASE("an output that is listed twice counts twice", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x");
+  auto const y = x * x;
+  auto s = g.vjp({y, ct::sin(x), y}, {x});
+  s.bind(x, 3.0);
+  auto back = s.run();
+  back.run();
+  CHECK(double(back.value(x)) == 12 + std::cos(3.0));
+  any_expr const any_x = x, any_y = y;
+  back.bind(any_y, 1.0);
+  back.run();
+  CHECK(double(back.value(x)) == 6);
+  s.bind(any_x, std::vector<double>{4});
+  auto other = s.run();
+  other.bind(any_y, 1.0);
+  other.run();
+  CHECK(double(other.value(x)) == 8);
+  std::vector<double> const five{5};
+  auto p = g.compile({y}, {{any_x, five}});
+  p.run();
+  CHECK(double(p.value(y)) == 25);
+}
+
+TEST_CASE("a copy of the forward program has memory of its own for saved values", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x", {3});
+  auto s = g.vjp({ct::sum(ct::sin(x) * ct::exp(x))}, {x});
+  s.bind(x, std::vector<double>{1, 2, 3});
+  auto back = s.run();
+  back.run();
+  double const before = back.value(x)(0);
+  auto forward = s.forward();
+  forward.bind(x, std::vector<double>{4, 5, 6});
+  forward.run();
+  back.run();
+  CHECK(back.value(x)(0) == before);
+  auto again = s.run(); // after a run of the copy
+  again.run();
+  CHECK(again.value(x)(0) == before);
+}
+
 TEST_CASE("symbolic graphs are split", "[dynamic]") {
   using ct::dynamic::command;
   graph g;

@@ -217,6 +217,18 @@ TEST_CASE("A chain of 200,000 operations is freed without recursion") {
   CHECK(x.grad().item() == 1);
 }
 
+TEST_CASE("A trainer without parameters, or moved from, is refused") {
+  ct::dynamic::eager e;
+  auto const x = e.parameter(2.0);
+  ct::dynamic::trainer from(ct::sgd{.learning_rate = .1}, {x});
+  auto to = std::move(from);
+  auto const y = x * x;
+  CHECK(refused<ct::graph_error>("a trainer must have parameters", [&] { from.minimize(e, y); }));
+  CHECK(refused<ct::graph_error>("a trainer must have parameters", [&] { from.apply_gradients(); }));
+  to.minimize(e, y);
+  CHECK(x.item() == 1.6);
+}
+
 TEST_CASE("A recorder that was moved from is refused") {
   dynamic::eager e;
   auto const x = e.parameter(1.0);

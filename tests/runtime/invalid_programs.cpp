@@ -83,6 +83,21 @@ TEST_CASE("Bound memory must exist and fit") {
     auto p = g.compile({a * 2.0});
     p.run();
   }));
+  CHECK(refused("bind: memory must be aligned as its elements; it is a double [2]", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto p = g.compile({a * 2.0});
+    alignas(double) unsigned char raw[24]{};
+    p.bind(a, std::span<double const>(reinterpret_cast<double const*>(raw + 1), 2));
+  }));
+  CHECK(refused("bind: memory must be aligned as its elements; it is float [2]", [] {
+    dynamic::graph g;
+    auto a = g.input<float>("a", {2});
+    auto y = a * 2.0f;
+    auto p = g.compile({y});
+    alignas(float) unsigned char raw[12]{};
+    p.bind(y, std::span<float>(reinterpret_cast<float*>(raw + 2), 2));
+  }));
   CHECK(refused("bind: results must not share memory", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {2});

@@ -301,7 +301,7 @@ public:
                                              extent::of(given));
     s_->storages.set_limit(bytes, smallest);
   }
-  /// Evicts the elements of a tensor; false if they cannot be recomputed, or are evicted already.
+  /// Evicts the elements of a tensor; false if they cannot be recomputed, are evicted already, or were computed without a limit.
   bool evict(any_variable const& x, std::source_location where = std::source_location::current()) {
     return s_->storages.try_evict(detail::operand_value(*s_, x, {"evict", 5, nullptr, 0, where}).now.data);
   }

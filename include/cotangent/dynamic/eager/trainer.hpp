@@ -56,6 +56,7 @@ public:
   void minimize(eager& recorder, variable<T> const& loss,
                 std::source_location where = std::source_location::current()) {
     detail::request const r{"minimize", 8, nullptr, 0, where};
+    not_empty(r);
     detail::eager_state const& s = *detail::value_of(loss, r).now.s;
     for (one const& o : all_) (void)detail::operand_value(s, o.parameter, r);
     recorder.backward(loss, {}, {}, where);
@@ -64,6 +65,7 @@ public:
   /// Takes a step along the gradients summed since the last step, and clears them. A parameter without a
   /// gradient stays unchanged.
   void apply_gradients(std::source_location where = std::source_location::current()) {
+    not_empty({"apply_gradients", 15, nullptr, 0, where});
     for (one& o : all_) {
       detail::eager_value& v = *o.parameter.value_held();
       if (v.gradient == nullptr) continue;
@@ -84,6 +86,9 @@ public:
   }
 
 private:
+  void not_empty(detail::request const& r) const {
+    if (all_.empty()) detail::raise<refusals::trainer_empty>(extend::builder(), r);
+  }
   void add(Optimizer const& optimizer, any_variable const& x, element type, sizes const& shape,
            std::source_location where) {
     for (one const& o : all_)

@@ -33,7 +33,14 @@ struct binding {
         "cotangent: bind: the elements of the memory must be those of the expression");
     detail::refuse_strides<std::remove_cvref_t<M>>();
   }
-  /// For a tensor symbol: element types are compared when it is bound.
+  /// For one of a list of expressions of any element: element types are compared when it is bound.
+  template <class M>
+    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
+  binding(any_expr const& x, M& m, std::source_location w = std::source_location::current())
+      : what(x), memory(detail::memory_in(m)), where(w) {
+    detail::refuse_strides<std::remove_cvref_t<M>>();
+  }
+  /// For a tensor symbol: the same.
   template <class M>
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
   binding(symbolic_tensor const& x, M& m, std::source_location w = std::source_location::current())

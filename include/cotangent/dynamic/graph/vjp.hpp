@@ -45,10 +45,20 @@ public:
             std::source_location where = std::source_location::current()) {
     forward_.bind(x, elements, where);
   }
+  /// For one of a list of expressions of any element.
+  template <class M> void bind(any_expr const& x, M&& memory, std::source_location where = std::source_location::current()) {
+    forward_.bind(x, std::forward<M>(memory), where);
+  }
   /// Computes the outputs. Throws the same exceptions as `program::run`.
   pullback run(std::source_location where = std::source_location::current()) {
     pullback p(code_.get(), back_);
     detail::wide_memory wide(*code_);
+    struct release_saved { // copies of the forward program must not write there
+      vjp_program& self;
+      ~release_saved() {
+        for (std::size_t k = 0; k < self.code_->saved.size(); ++k) detail::program_access::release(self.forward_, detail::saved_symbol(k));
+      }
+    } const after{*this};
     for (std::size_t k = 0; k < code_->saved.size(); ++k) { // straight into the memory of the pullback
       p.kept_[k].at_least(static_cast<std::size_t>(code_->held_bytes(k)) + 1);
       void* const at = code_->is_narrow(k) ? wide.take(k) : p.kept_[k].data();
@@ -124,6 +134,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
       s.inputs.push_back(seeds.back());
       c.cotangents.push_back(t);
       c.outputs.push_back(s.b.tensor(t).type);
+      c.listings.push_back(static_cast<int>(std::count(y.begin(), y.end(), t)));
       c.shapes.push_back(shape_of(s.b, t));
     }
   std::vector<symbol> const dx = gradient_symbols(s, floating, seeds, x, options.gradient, r);

@@ -98,7 +98,7 @@ public:
   void bind(any_expr const& x, M&& memory, std::source_location where = std::source_location::current()) {
     using plain = std::remove_cvref_t<M>;
     if constexpr (std::is_arithmetic_v<plain> && !std::is_lvalue_reference_v<M>)
-      with_element(x.type(), [&]<class T>(std::type_identity<T>) { bind(x.template as<T>(where), static_cast<T>(memory), where); });
+      detail::with_element(x.type(), [&]<class T>(std::type_identity<T>) { bind(x.template as<T>(where), static_cast<T>(memory), where); });
     else
       bind(x.template as<typename cotangent::detail::memory_traits<plain>::element>(where), static_cast<M&&>(memory), where);
   }
@@ -109,7 +109,7 @@ public:
     using plain = std::remove_cvref_t<M>;
     extend::symbol const x = own_symbol(t, "bind", where);
     if constexpr (std::is_arithmetic_v<plain> && !std::is_lvalue_reference_v<M>)
-      with_element(type_of(x), [&]<class T>(std::type_identity<T>) {
+      detail::with_element(type_of(x), [&]<class T>(std::type_identity<T>) {
         T const number = static_cast<T>(memory);
         bind_symbol(x, detail::memory_in(number), true, where);
       });
@@ -249,6 +249,7 @@ private:
     if (int const in = c.input_to_bind(t); in >= 0) {
       auto const k = static_cast<std::size_t>(in);
       detail::check_fit(c.inputs[k], m, where);
+      if (!copied) detail::check_alignment(c.inputs[k], m, where);
       in_[k].set(m, copied, c.inputs[k].bytes);
     } else if (auto const out = c.output_of.find(t); out != c.output_of.end()) {
       // of its locations, the first one that was bound least often
@@ -258,6 +259,7 @@ private:
       detail::check_fit(c.outputs[k], m, where);
       if ((m.to == nullptr && c.outputs[k].bytes != 0) || copied) // (an empty vector may have no memory)
         throw graph_error(detail::located<refusals::bind_result>(c.outputs[k], where));
+      detail::check_alignment(c.outputs[k], m, where);
       out_[k].set(m, false, 0);
       ++out_[k].bound;
     } else
@@ -291,17 +293,6 @@ private:
     if (s != nullptr && s->b.tensor(t).region != 0)
       throw graph_error(detail::located<refusals::value_in_body>(named(t), where));
     throw graph_error(detail::located<refusals::value_expression>(named(t), where));
-  }
-  template <class F> static void with_element(element e, F f) {
-    switch (e) {
-    case element::float32: return f(std::type_identity<float>{});
-    case element::float64: return f(std::type_identity<double>{});
-    case element::int32: return f(std::type_identity<std::int32_t>{});
-    case element::int64: return f(std::type_identity<std::int64_t>{});
-    case element::boolean: return f(std::type_identity<bool>{});
-    case element::float16: return f(std::type_identity<float16>{});
-    case element::bfloat16: return f(std::type_identity<bfloat16>{});
-    }
   }
   /// The port of a symbol of the graph; empty if the graph has ended.
   detail::port named(extend::symbol t) const {
@@ -368,6 +359,11 @@ struct program_access {
   static tape& record(program& p) { return p.tape_; }
   static void bind(program& p, symbol t, memory_of const& m, std::source_location where) {
     p.bind_symbol(t, m, false, where);
+  }
+  /// Precondition: the result is listed once.
+  static void release(program& p, symbol t) {
+    p.out_[static_cast<std::size_t>(p.code_->output_of.find(t)->second)].release();
+    p.ready_.now = false;
   }
   static symbol symbol_of(program const& p, any_expr const& x, char const* name, std::source_location where) {
     return p.own_symbol(x.where_it_stands(), name, where);

@@ -7,11 +7,25 @@
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <type_traits>
 #include <vector>
 
 // The memory bound to inputs and results of a program, and checks that it fits.
 
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
+
+/// Calls f with the type of an element.
+template <class F> void with_element(element e, F f) {
+  switch (e) {
+  case element::float32: return f(std::type_identity<float>{});
+  case element::float64: return f(std::type_identity<double>{});
+  case element::int32: return f(std::type_identity<std::int32_t>{});
+  case element::int64: return f(std::type_identity<std::int64_t>{});
+  case element::boolean: return f(std::type_identity<bool>{});
+  case element::float16: return f(std::type_identity<float16>{});
+  case element::bfloat16: return f(std::type_identity<bfloat16>{});
+  }
+}
 
 /// The memory of an input or a result of a program.
 struct port_memory {
@@ -35,6 +49,12 @@ struct port_memory {
       to = m.to;
     }
   }
+  /// A result is no longer bound.
+  void release() {
+    is_own = false;
+    data = to = nullptr;
+    bound = 0;
+  }
 };
 
 template <class Refusal> message located(port const& p, std::source_location where) {
@@ -57,6 +77,11 @@ inline void check_fit(port const& p, memory_of const& m, std::source_location wh
   text.put(given).put(" must have the shape ").put(p.shape);
   if (!p.name.empty()) text.put(" of ").put(p.name.c_str());
   throw shape_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
+}
+
+/// Kernels read and write elements in place.
+inline void check_alignment(port const& p, memory_of const& m, std::source_location where) {
+  if (reinterpret_cast<std::uintptr_t>(m.data) % size_of(p.type) != 0) throw graph_error(located<refusals::bind_alignment>(p, where));
 }
 
 /// Results must not overlap each other, nor an input unless they are exactly that input.

@@ -44,6 +44,7 @@ struct vjp_code {
   std::vector<saved_tensor> saved;
   std::vector<element> outputs;   // of those with cotangents
   std::vector<symbol> cotangents; // the outputs they belong to
+  std::vector<int> listings;      // how often each of these is listed
   std::vector<cotangent::shape> shapes;
   std::vector<symbol> integers; // outputs without cotangents
   gradient_needs needs;         // inputs in the order of the graph, without its constants
@@ -107,7 +108,7 @@ public:
 ///     back.value(x);   // valid until the next run
 ///
 /// It may run any number of times, with other cotangents. Outputs without a cotangent count as zeros; if none
-/// is bound, scalars have the cotangent 1.
+/// is bound, scalars have the cotangent 1. An output that is listed n times has one cotangent, the sum of theirs: n if none is bound.
 class pullback {
   detail::checked_pointer<std::shared_ptr<detail::vjp_code const>, refusals::program_empty> code_;
   program back_;
@@ -134,6 +135,12 @@ public:
             std::source_location where = std::source_location::current()) {
     std::size_t const k = cotangent_of(y, where);
     back_.bind(y, elements, where);
+    given_[k] = true;
+  }
+  /// For one of a list of expressions of any element.
+  template <class M> void bind(any_expr const& y, M&& memory, std::source_location where = std::source_location::current()) {
+    std::size_t const k = cotangent_of(y, where);
+    back_.bind(y, std::forward<M>(memory), where);
     given_[k] = true;
   }
 
@@ -194,15 +201,16 @@ private:
                        "has the shape ");
           throw shape_error(text.put(s).put(", at ").put(where.file_name()).put(":").put(where.line()));
         }
-    filled_.at_least(static_cast<std::size_t>(most) * 8 + 16);
-    auto* const doubles = static_cast<double*>(filled_.data());
-    auto* const one = static_cast<float*>(static_cast<void*>(doubles + 1));
-    if (any) std::memset(filled_.data(), 0, filled_.bytes());
-    else doubles[0] = 1, *one = 1;
+    filled_.at_least(static_cast<std::size_t>(any ? most : static_cast<std::int64_t>(given_.size())) * 8 + 8);
+    std::memset(filled_.data(), 0, filled_.bytes());
     for (std::size_t k = 0; k < given_.size(); ++k)
       if (!given_[k]) {
-        bool const single = code_->outputs[k] == element::float32;
-        void* const at = single && !any ? static_cast<void*>(one) : filled_.data();
+        void* const at = static_cast<unsigned char*>(filled_.data()) + (any ? 0 : 8 * k);
+        if (!any)
+          detail::with_element(code_->outputs[k], [&]<class T>(std::type_identity<T>) {
+            T const number = static_cast<T>(static_cast<float>(code_->listings[k]));
+            std::memcpy(at, &number, sizeof(T));
+          });
         detail::memory_of m{at, nullptr, code_->outputs[k], sizes(code_->shapes[k])};
         detail::program_access::bind(back_, code_->cotangents[k], m, where);
       }

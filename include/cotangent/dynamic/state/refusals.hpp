@@ -43,6 +43,7 @@ COTANGENT_REFUSAL_OF(program_other_graph, allowed, "cotangent: program: an expre
 COTANGENT_REFUSAL_OF(bind_result, allowed, "cotangent: bind: the memory of a result must be writable and outlive the program")
 COTANGENT_REFUSAL_OF(bind_expression, allowed, "cotangent: bind: an expression must be an input or a result of the program; name results in compile")
 COTANGENT_REFUSAL_OF(bind_elements, allowed, "cotangent: bind: the elements of the memory must be those of the expression")
+COTANGENT_REFUSAL_OF(bind_alignment, allowed, "cotangent: bind: memory must be aligned as its elements")
 COTANGENT_REFUSAL_OF(bind_twice, allowed, "cotangent: bind: an input must be bound to one memory only")
 COTANGENT_REFUSAL_OF(bind_shared, allowed, "cotangent: bind: results must not share memory")
 COTANGENT_REFUSAL_OF(bind_overlap, allowed, "cotangent: bind: a result must not overlap an input, unless it is that input")
@@ -90,6 +91,7 @@ COTANGENT_REFUSAL_OF(symbolic_not_root, allowed, "cotangent: symbolic: the graph
 
 COTANGENT_REFUSAL_OF(eager_no_value, allowed, "cotangent: eager: a variable must hold a value; this one was moved from, or never got one")
 COTANGENT_REFUSAL_OF(eager_other_recorder, allowed, "cotangent: eager: the operands must be variables of one recorder")
+COTANGENT_REFUSAL_OF(trainer_empty, allowed, "cotangent: trainer: a trainer must have parameters; this one has none, or was moved from")
 COTANGENT_REFUSAL_OF(eager_moved_from, allowed, "cotangent: eager: a recorder must not be used after it was moved from")
 COTANGENT_REFUSAL_OF(eager_ended, allowed, "cotangent: eager: the recorder of a variable must not have ended")
 COTANGENT_REFUSAL_OF(eager_no_gradient, allowed, "cotangent: eager: a backward must have reached a variable before it has a gradient")
