@@ -102,6 +102,15 @@ inline constexpr auto sum_of_elements = [](auto v) { return ct::sum(ct::square(c
 static_assert(ct::grad(sum_of_elements)(x) == vector{0, 16, -8, 24, 4, -16});
 static_assert(ct::vmap([](auto v) { return ct::sparse_jacobian(differences)(v).values; })(m) == ct::tensor<double, 2, 4>{{-1, 4, -1, -2}, {-1, 1, -1, -4}});
 
+// Many groups: 12 columns of products of the 6 numbers of each of 4 rows. Each row is a block of its own, also in a line.
+using rows_of_six = ct::tensor<double, 4, 6>;
+inline constexpr rows_of_six six{{1, 2, 1, 1, 2, 1}, {1, 1, 2, 1, 1, 1}, {2, 1, 1, 1, 1, 2}, {1, 1, 1, 1, 1, 1}};
+inline constexpr auto blocks = [](auto v) {
+  auto const c = v(ct::all, 0) * v(ct::all, 1) * v(ct::all, 2) * v(ct::all, 3) * v(ct::all, 4) * v(ct::all, 5);
+  return ct::stack<1>(c, 2.0 * c, 3.0 * c, 4.0 * c, 5.0 * c, 6.0 * c, 7.0 * c, 8.0 * c, 9.0 * c, 10.0 * c, 11.0 * c, 12.0 * c);
+};
+inline constexpr auto blocks_in_line = [](auto v) { return ct::flatten(blocks(v)); };
+
 } // namespace
 
 int main() {
@@ -130,6 +139,8 @@ int main() {
       agrees(first_repeated, x, 11, 2),
       agrees(scaled, m, 18, 3),
       agrees(one_of_none, x, 6, 1),
+      agrees(blocks, six, 288, 6),
+      agrees(blocks_in_line, six, 288, 6),
   };
   for (bool const good : all)
     if (!good) return 3;

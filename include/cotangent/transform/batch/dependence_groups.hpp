@@ -70,6 +70,14 @@ constexpr void coarsen(array<dependence>& all, dimensions const& shape) {
   }
   if (kept.size() <= all.size() / 2) all = static_cast<array<dependence>&&>(kept);
 }
+/// Lets each group cover the axes behind the first, as the entries of one matrix for each observation: all of them then depend on
+/// its inputs.
+constexpr void widen(array<dependence>& all, dimensions const& shape) {
+  for (dependence& d : all)
+    for (int a = 1; a < shape.rank; ++a)
+      if (release(d, d.count[a], d.stride[a])) d.set(a, 0, 1, shape.size[a], 0);
+  unite(all);
+}
 
 } // namespace cotangent::detail
 

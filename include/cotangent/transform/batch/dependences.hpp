@@ -98,18 +98,32 @@ private:
   }
   constexpr void result(node const& n, symbol y) {
     array<dependence> found;
-    bool known = n.result_count == 1 && g_.tensors[y].depth == 0 && g_.tensors[y].base == none;
-    for (int k = 0; known && k < n.operand_count; ++k) {
-      if (g_.operand(n, k) == none) continue;
-      for (dependence const& d : of_[g_.operand(n, k)])
-        known = known && moved(n, k, g_.shape(g_.operand(n, k)), g_.shape(y), d, found);
-      unite(found);
-      if (known) coarsen(found, g_.shape(y));
-      known = known && found.size() <= most_;
-    }
-    if (known) of_[y] = found;
+    bool const is_tensor = n.result_count == 1 && g_.tensors[y].depth == 0 && g_.tensors[y].base == none;
+    if (is_tensor && (passed_on(n, y, false, found) || passed_on(n, y, true, found))) of_[y] = found;
     else dense(y);
     if (symbol const whole = g_.tensors[y].base; whole != none) dense(whole);
+  }
+
+  /// The dependences that the operands pass on, in blocks if `widened`; false if these are not known, or too many.
+  constexpr bool passed_on(node const& n, symbol y, bool widened, array<dependence>& found) {
+    found = {};
+    for (int k = 0; k < n.operand_count; ++k) {
+      if (g_.operand(n, k) == none) continue;
+      array<dependence> const* in = &of_[g_.operand(n, k)];
+      array<dependence> wide;
+      if (widened) {
+        wide = *in;
+        widen(wide, g_.shape(g_.operand(n, k)));
+        in = &wide;
+      }
+      for (dependence const& d : *in)
+        if (!moved(n, k, g_.shape(g_.operand(n, k)), g_.shape(y), d, found)) return false;
+      unite(found);
+      coarsen(found, g_.shape(y));
+      if (widened && found.size() > most_) widen(found, g_.shape(y));
+      if (found.size() > most_) return false;
+    }
+    return true;
   }
 
   /// The dependences that operand k passes on; false if these are not known.
