@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // EXPECT: cotangent: this function must be declared by its header; include cotangent/nn.hpp
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/nn.hpp
 // EXPECT: cotangent: this function must be declared by its header; include cotangent/images.hpp
 // EXPECT: cotangent: this function must be declared by its header; include cotangent/random.hpp
-// ERRORS: 3
-// LINES: g++ 60, clang 80
+// ERRORS: 4
+// LINES: g++ 80, clang 107
 #include <cotangent/cotangent.hpp>
 #ifndef REFUSED
 #  include <cotangent/images.hpp>
@@ -19,11 +20,13 @@ inline constexpr auto halves = [](auto x) {
   return ct::sum(a * b);
 };
 inline constexpr auto pooled = [](auto images) { return ct::max_pool2d(images); };
+inline constexpr auto fitted = [](auto x, auto y) { return ct::sum(ct::huber(x, y, 0.5)) + 1; };
 inline constexpr auto noise = [](auto key) { return ct::random_uniform<double, 2>(key); };
 
 int main() {
+  double const z = ct::compiled(fitted)(ct::tensor<double, 2>(), ct::tensor<double, 2>());
   double const y = ct::compiled(likelihood)(ct::tensor<double, 2>()) + ct::compiled(halves)(ct::tensor<double, 2>());
   auto pool = ct::compiled(pooled)(ct::tensor<float, 1, 4, 4, 1>());
   auto random = ct::compiled(noise)(ct::tensor<std::int64_t>(3));
-  return y == 2 && pool.data() != nullptr && random.data() != nullptr ? 0 : 1;
+  return z == 1 && y == 2 && pool.data() != nullptr && random.data() != nullptr ? 0 : 1;
 }

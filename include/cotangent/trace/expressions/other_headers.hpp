@@ -42,6 +42,96 @@ constexpr auto split(A const&...) {
   static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
   return refused{};
 }
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto mse(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto huber(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto hinge(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto kl_divergence(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto soft_cross_entropy(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto smooth_labels(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto layer_norm(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto batch_norm(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <std::int64_t Groups, class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto group_norm(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto rms_norm(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto embedding(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto attention(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto causal_attention(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto lstm_cell(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
+template <class... A>
+  requires detail::lacks_header<refusals::header_of_nn, A...>
+constexpr auto gru_cell(A const&...) {
+  static_assert(detail::if_new<refusals::header_of_nn, A...>::template report<A...>());
+  return refused{};
+}
 template <auto... How, class... A>
   requires detail::lacks_header<refusals::header_of_images, A...>
 constexpr auto conv2d(A const&...) {
