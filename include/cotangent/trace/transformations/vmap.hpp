@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_VMAP_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_VMAP_HPP
 
+#include <cotangent/trace/functions/held_prints.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/transform/batch/batch.hpp>
 #include <cotangent/transform/differentiate/custom_rule.hpp>
