@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -171,4 +172,47 @@ TEST_CASE("A run-time graph with functions of rows may be written over its input
   p.bind(y, ct::view<double, 64, 16>(a.data()));
   p.run();
   CHECK(a == b);
+}
+
+// Totals, rows and columns of integers: wrapping sums and extremes have one result in each order.
+TEMPLATE_TEST_CASE("Reductions of integers in fused loops equal plain loops", "", std::int32_t, std::int64_t) {
+  using T = TestType;
+  using unsigned_type = std::make_unsigned_t<T>;
+  for (int const rows : {1, 2, 5, 64, 301})
+    for (int const columns : {1, 3, 8, 33, 600}) {
+      CAPTURE(rows, columns);
+      std::vector<T> x(static_cast<std::size_t>(rows * columns));
+      for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(k * 2654435761u % 1000003) - 500000;
+      ct::dynamic::graph g;
+      auto const in = g.input<T>("x", {rows, columns});
+      auto const y = in - ct::max(in, ct::axes<1>, ct::keep) * T{4321};
+      auto const total = ct::sum(y), most = ct::max(y);
+      auto const by_row = ct::sum(y, ct::axes<1>), least_of_row = ct::min(y, ct::axes<1>);
+      auto const by_column = ct::sum(y, ct::axes<0>), most_of_column = ct::max(y, ct::axes<0>);
+      auto p = g.compile({total, most, by_row, least_of_row, by_column, most_of_column});
+      p.bind(in, x);
+      p.run();
+      unsigned_type sum = 0;
+      T largest = std::numeric_limits<T>::min();
+      std::vector<unsigned_type> row_sums(static_cast<std::size_t>(rows)), column_sums(static_cast<std::size_t>(columns));
+      std::vector<T> least(row_sums.size(), std::numeric_limits<T>::max()), greatest(column_sums.size(), largest);
+      for (std::size_t r = 0; r < row_sums.size(); ++r)
+        for (std::size_t c = 0; c < column_sums.size(); ++c) {
+          auto const row = x.begin() + static_cast<std::ptrdiff_t>(r * column_sums.size());
+          auto const top = static_cast<unsigned_type>(*std::max_element(row, row + columns));
+          auto const bits = static_cast<unsigned_type>(static_cast<unsigned_type>(row[static_cast<std::ptrdiff_t>(c)]) - top * 4321u);
+          auto const v = static_cast<T>(bits);
+          sum += bits, row_sums[r] += bits, column_sums[c] += bits;
+          largest = std::max(largest, v), least[r] = std::min(least[r], v), greatest[c] = std::max(greatest[c], v);
+        }
+      CHECK(p.value(total) == static_cast<T>(sum));
+      CHECK(p.value(most) == largest);
+      bool same = true;
+      for (int r = 0; r < rows; ++r)
+        same = same && p.value(by_row)(r) == static_cast<T>(row_sums[static_cast<std::size_t>(r)]) && p.value(least_of_row)(r) == least[static_cast<std::size_t>(r)];
+      CHECK(same);
+      for (int c = 0; c < columns; ++c)
+        same = same && p.value(by_column)(c) == static_cast<T>(column_sums[static_cast<std::size_t>(c)]) && p.value(most_of_column)(c) == greatest[static_cast<std::size_t>(c)];
+      CHECK(same);
+    }
 }

@@ -296,6 +296,47 @@ template <class Op, class T> void end_totals(void* result, void* state, total_su
   for (std::int64_t c = 0; c < s.columns; ++c) static_cast<T*>(result)[c] = detail::folded<Op>(all + c * s.width, s.width);
 }
 
+// Integers: their reductions have the same result in each order, so one loop serves all orders.
+
+namespace detail {
+template <class Op, class T> T with_integers(T result, T const* x, std::int64_t count) {
+  constexpr std::int64_t w = simd::width<T>;
+  using V = simd::pack<T, simd::width<T>>;
+  std::int64_t i = 0;
+  if (count >= 2 * w) {
+    V all = simd::load<V>(x);
+    for (i = w; i + w <= count; i += w) all = Op::combine(all, simd::load<V>(x + i));
+    result = Op::combine(result, simd::detail::fold(all, combining<Op>{}));
+  }
+  for (; i < count; ++i) result = Op::combine(result, T{x[i]});
+  return result;
+}
+} // namespace detail
+
+/// As sum_rows.
+template <class Op, class T>
+void reduce_integer_rows(void* result, void* state, void const* x, void const*, row_sums const& s) {
+  T *to = static_cast<T*>(result), *const kept = static_cast<T*>(state);
+  bool const begins = s.start == 0, ends = s.start + s.count == s.total;
+  for (std::int64_t r = 0; r < s.rows; ++r) {
+    T const one = detail::with_integers<Op>(begins ? Op::template neutral<T>() : *kept, static_cast<T const*>(x) + r * s.step, s.count);
+    if (!ends) *kept = one;
+    for (std::int32_t k = 0; ends && k < s.copies; ++k) *to++ = one;
+  }
+}
+/// As add_to_totals: combined with the first partial result of each total.
+template <class Op, class T> void add_integers_to_totals(void* state, void const* operand, total_sums const& s) {
+  T const* const x = static_cast<T const*>(operand);
+  T* const all = static_cast<T*>(state);
+  if (s.columns == 1 && s.step == s.count) all[0] = detail::with_integers<Op>(all[0], x, s.rows * s.count);
+  else
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      if (s.columns == 1) all[0] = detail::with_integers<Op>(all[0], x + r * s.step, s.count);
+      for (std::int64_t i = 0; i < s.count && s.columns > 1; ++i)
+        all[i * s.width] = Op::combine(T{all[i * s.width]}, T{x[r * s.step + i]});
+    }
+}
+
 } // namespace COTANGENT_ABI
 } // namespace cotangent::kernels
 

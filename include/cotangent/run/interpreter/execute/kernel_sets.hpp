@@ -105,8 +105,14 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
     k.rows[at] = &kernels::reduce_rows<Op, T>;
     k.columns[at] = &kernels::reduce_columns<Op, T>;
     k.parts[at] = &kernels::reduce_parts<Op, T>;
-    k.sums[at] = {&kernels::sum_rows<Op, T, false>, &kernels::add_to_totals<Op, T>, &kernels::begin_totals<Op, T>,
-                  &kernels::end_totals<Op, T>};
+    k.sums[at] = {nullptr, nullptr, &kernels::begin_totals<Op, T>, &kernels::end_totals<Op, T>};
+    if constexpr (is_floating(E)) {
+      k.sums[at].rows = &kernels::sum_rows<Op, T, false>;
+      k.sums[at].add = &kernels::add_to_totals<Op, T>;
+    } else {
+      k.sums[at].rows = &kernels::reduce_integer_rows<Op, T>;
+      k.sums[at].add = &kernels::add_integers_to_totals<Op, T>;
+    }
   }
 }
 
