@@ -31,6 +31,7 @@ UNDER = {
 MOST_HEADERS = 26  # in one folder
 MOST_LINES = 400  # of one header
 INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
+COLD = ("cotangent/transform/", "cotangent/plan/", "cotangent/run/interpreter/prepare/")  # code that prepares programs
 FOREIGN = {"nlohmann/json.hpp": "cotangent/io/archive/json.hpp",  # each with the one header that may include it
            "fcntl.h": "cotangent/io/archive/file.hpp", "sys/stat.h": "cotangent/io/archive/file.hpp",
            "unistd.h": "cotangent/io/archive/file.hpp",
@@ -84,6 +85,13 @@ def complaints_of_form(header, text):
         yield f"the include guard must be {guard}"
     if (lines := text.count("\n")) > MOST_LINES:
         yield f"has {lines} lines; at most {MOST_LINES}: split it by idea"
+    brackets = re.findall(r"^COTANGENT_COLD_(BEGIN|END)$", text, re.M)
+    if brackets not in ([], ["BEGIN", "END"]):
+        yield "COTANGENT_COLD_BEGIN and COTANGENT_COLD_END must bracket all of its code, once"
+    if not brackets and header.startswith(COLD) and not header.endswith("/refusals.hpp") and re.search(r"^namespace", text, re.M):
+        yield "prepares programs: bracket its code with COTANGENT_COLD_BEGIN and COTANGENT_COLD_END (see core/abi.hpp)"
+    if brackets and re.search(r"^#[ \t]*include", text[text.index("COTANGENT_COLD_BEGIN\n"):], re.M):
+        yield "includes a header after COTANGENT_COLD_BEGIN"
 
 
 def circles(includes):
@@ -160,6 +168,10 @@ def self_test():
               "cotangent/run/c.hpp": []}),
         (["must not include plan"], {"cotangent/transform/a.hpp": ["#include <cotangent/plan/b.hpp>"], "cotangent/plan/b.hpp": []}),
         ([f"holds {MOST_HEADERS + 1} headers"], {f"cotangent/core/a{k}.hpp": [] for k in range(MOST_HEADERS + 1)}),
+        (["bracket its code"], {"cotangent/plan/a.hpp": ["namespace a {}"],
+                                "cotangent/plan/b.hpp": ["COTANGENT_COLD_BEGIN", "namespace a {}", "COTANGENT_COLD_END"]}),
+        (["must bracket all of its code"], {"cotangent/plan/a.hpp": ["COTANGENT_COLD_BEGIN", "namespace a {}"]}),
+        (["after COTANGENT_COLD_BEGIN"], {base: ["COTANGENT_COLD_BEGIN", "#include <cstddef>", "COTANGENT_COLD_END"]}),
         ([f"has {MOST_LINES + 4} lines"], {base: [""] * MOST_LINES}),
         (["write the whole path"], {base: ['#include "other.hpp"']}),
         (["name the parts"], {base: ["#include <boost/hana.hpp>"]}),

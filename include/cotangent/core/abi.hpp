@@ -97,4 +97,26 @@
 #  define COTANGENT_HEADER_END
 #endif
 
+// Brackets code that prepares a program at run time: passes, planners, the graph API. Each unit that prepares one compiles all of
+// it: by default without optimization, which takes about two thirds of the time; graphs take twice as long to prepare. Code that
+// runs a program is optimized, and constant evaluations are the same. (g++: `optimize("O1")` restores the merging of constants,
+// which `pop_options` does not.)
+#ifndef COTANGENT_OPTIMIZE_PASSES
+#  if defined(COTANGENT_SEPARATE) || defined(COTANGENT_SEPARATE_HPP)
+#    define COTANGENT_OPTIMIZE_PASSES 1
+#  else
+#    define COTANGENT_OPTIMIZE_PASSES 0
+#  endif
+#endif
+#if COTANGENT_OPTIMIZE_PASSES || !defined(__OPTIMIZE__)
+#  define COTANGENT_COLD_BEGIN
+#  define COTANGENT_COLD_END
+#elif defined(__clang__)
+#  define COTANGENT_COLD_BEGIN _Pragma("clang optimize off")
+#  define COTANGENT_COLD_END _Pragma("clang optimize on")
+#else
+#  define COTANGENT_COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
+#  define COTANGENT_COLD_END _Pragma("GCC optimize(\"O1\")") _Pragma("GCC pop_options")
+#endif
+
 #endif

@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <source_location>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::refusals {
 COTANGENT_REFUSAL(too_many_nodes, at_most, number_of_nodes, nodes_allowed, "cotangent: compiled: the number of nodes must be one that the compiler can plan within its limits on constant evaluations; write long loops as ct::for_loop, or several functions")
 COTANGENT_REFUSAL(shape_too_large, at_most, number_of_elements, elements_allowed, "cotangent: shape: a value must have fewer than 2^60 elements, axes of size 0 counted as 1")
@@ -388,5 +389,6 @@ template <class Refusal> constexpr void inference::refuse(extend::dimension a, e
 }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

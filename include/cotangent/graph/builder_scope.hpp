@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <source_location>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Restores region, flags and place of a builder when a scope ends.
@@ -28,5 +29,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // Finds the shape or node of a builder that equals a new one.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Open addressing over indices: 0 is free, i + 1 is the index i. It grows at half full, so probes stay
@@ -88,5 +89,6 @@ constexpr std::uint32_t mix(std::uint32_t h, std::uint64_t v) noexcept {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

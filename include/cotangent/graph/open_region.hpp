@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A tensor of the region around the body of a loop, whose row `offset` + i iteration i reads; the input for that row.
@@ -50,5 +51,6 @@ struct open_region {
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 // A graph defines dependencies, not an order. This finds a valid order: every reader of an element after the
 // one node that assigns it.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// One node that must run before another.
@@ -178,5 +179,6 @@ constexpr graph reordered(graph_view const& g, ordering const& o) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

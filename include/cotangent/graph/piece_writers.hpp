@@ -8,6 +8,7 @@
 
 // Tensors that several nodes write, each through a view: the writers of each part, and the order of nodes.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The writers of each root in pieces: nodes by the window of their result, to be found by overlap.
@@ -121,5 +122,6 @@ constexpr bool in_order(graph_view const& g) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Copies a graph with changes. Extents, names and blocks are copied unchanged; symbols, shapes and sub-graphs are mapped from
@@ -117,5 +118,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

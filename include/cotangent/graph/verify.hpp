@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 namespace detail {
@@ -252,5 +253,6 @@ private:
 constexpr verification verify(extend::graph_view const& g) { return detail::verifier(g).run(); }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 /// The defect of a graph, in words, and its location; true if there is none.
@@ -184,5 +185,6 @@ constexpr verification verify_shapes(graph_view const& g) {
 
 } // namespace detail
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

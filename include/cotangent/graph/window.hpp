@@ -11,6 +11,7 @@
 
 // Views: windows on tensors, of tensors or of views, within their bounds.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(view_out_of_range, less_than, position_of_element, elements_there, "cotangent: view: every element of a view, its offset included, must be within the viewed tensor or view")
@@ -219,5 +220,6 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // The elements of a window: with the fewest strides, and as a box on a row-major grid.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Elements of a root tensor: the offset of the first one, and the size and stride of each axis, in elements
@@ -258,5 +259,6 @@ constexpr bool within(grid_box const& a, grid_box const& b, int rank) noexcept {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

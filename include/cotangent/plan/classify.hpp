@@ -7,6 +7,7 @@
 // Classifies each symbol of a graph for the planner: computed in loops or by a kernel, a view of memory, or a
 // broadcast.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class classifier {
@@ -315,5 +316,6 @@ constexpr classification classified(graph_view const& g) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -6,6 +6,7 @@
 
 // Nests, their instances, and the demands of these on the symbols that they read.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class demander {
@@ -217,5 +218,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

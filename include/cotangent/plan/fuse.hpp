@@ -6,6 +6,7 @@
 
 // Fuses nodes into nests of loops and their stages: the first half of planning.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class fuser {
@@ -199,5 +200,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 constexpr bool same_access(access const& a, access const& b, int rank) noexcept {
@@ -108,5 +109,6 @@ template <class Plan> constexpr bool may_be_in_place(Plan const& P, int argument
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

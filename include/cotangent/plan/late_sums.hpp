@@ -10,6 +10,7 @@
 // there only for itself. Reductions without a reader in the nest therefore move to a stage that has their
 // operand anyway.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class late_sums {
@@ -162,5 +163,6 @@ constexpr void fuse(placements& s) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

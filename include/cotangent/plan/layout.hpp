@@ -10,6 +10,7 @@
 
 // Orders a schedule: sorts nests by level, merges axes, and sorts instances in loop order.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class layouter {
@@ -305,5 +306,6 @@ constexpr plan make_plan(graph_view const& g, int vector_bytes) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

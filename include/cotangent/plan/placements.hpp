@@ -9,6 +9,7 @@
 // The planner's knowledge of a graph, its decisions, and queries of its passes about symbols: their domain, their memory,
 // and the access of a nest to operands.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The passes of the planner read it and write it, in this order: classifier, fuser, late_sums, scheduler.
@@ -231,5 +232,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 // lanes ends a stage, and its result is a row value of the next. An *instance* is one value in one stage of
 // one nest: a node, a copy of it if recomputation is cheaper than storing, or a load.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The frequency of an instance's evaluation in its nest.
@@ -153,5 +154,6 @@ struct plan {
 template <class T> constexpr T larger(T a, T b) noexcept { return a < b ? b : a; }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

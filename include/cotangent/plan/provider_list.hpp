@@ -8,6 +8,7 @@
 
 // The instances that serve one symbol, by the nest and the stage that they serve.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The readers that one instance serves; of loads, those with one offset.
@@ -70,5 +71,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -12,6 +12,7 @@
 // executed like any other. In them, a loop or a branch is one node that a kernel runs, and a sequence is a tensor with the
 // entries along its first axis. A sequence of unknown length is the address of a `tape_stack::sequence`, in an int64.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The line of the first loop that records values, and has no bound.
@@ -109,5 +110,6 @@ constexpr graph region_graph(graph_view const& g, std::int32_t r, sequence_sizes
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

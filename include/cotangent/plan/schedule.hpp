@@ -9,6 +9,7 @@
 // visited in reverse, so that all readers of a value are known when it is stored, kept in a row buffer, or
 // recomputed.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class scheduler {
@@ -348,5 +349,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 // Finds nests of a plan with equal code. The layers of a network become equal nests that differ only in their
 // memory; a program that contains each of them once is compiled in a fraction of the time.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The buffers of each nest, numbered from 0 in the order of first use, and the first nest that does the same
@@ -157,5 +158,6 @@ private:
 template <class Plan> constexpr nest_sharing find_shared(graph_view const& g, Plan const& p) { return detail::sharer(g, p).s; }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 // Arithmetic on dimensions in a plan: constants at once, everything else as a derived size that the call
 // computes.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class size_table {
@@ -50,5 +51,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 // Finds stages of a nest with equal loops over its lanes. Layers in one nest become equal stages that differ
 // only in their memory and values.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The outer values that the loop of a stage reads or writes.
@@ -171,5 +172,6 @@ template <class Plan, class Sharing> constexpr int count_outer(Plan const& p, Sh
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

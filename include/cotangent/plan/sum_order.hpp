@@ -11,6 +11,7 @@
 // Decides the order in which each reduction combines its values, which determines the bits of the result: the
 // back ends that run a plan follow this order.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// True if an instance is active only inside its window of the lanes.
@@ -152,5 +153,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

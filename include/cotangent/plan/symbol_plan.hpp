@@ -8,6 +8,7 @@
 
 // The planner's knowledge of a symbol, of a shape, and of an operand.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The class of a symbol in the planner.
@@ -95,5 +96,6 @@ struct demand {
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 // applied to the product: select(c, dy, 0) * p becomes select(c, dy * p, 0). The earlier select is dead then, unless
 // another operation reads it.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A cotangent select(condition, value, 0), or with `on_false` select(condition, 0, value).
@@ -150,5 +151,6 @@ constexpr symbol masked_sum(builder& b, symbol x, symbol y) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -23,6 +23,7 @@
 // 4. A program with a separate pullback is split into two graphs (transform/rematerialize/parts.hpp).
 // 5. The graph is planned and executed: as a static program (run/program/executor.hpp) or by the interpreter (run/interpreter/interpreter.hpp).
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 namespace passes {
@@ -247,5 +248,6 @@ struct passed_through<Before, Options, pass_list<First, Rest...>> {
 namespace cotangent::extend {
 using detail::simplify;
 } // namespace cotangent::extend
+COTANGENT_COLD_END
 
 #endif

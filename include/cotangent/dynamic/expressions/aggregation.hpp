@@ -11,6 +11,7 @@
 
 // Sums contributions to a cotangent by a user's function.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Calls the user's function that sums contributions. Its exceptions are held back until the sweep has ended.
@@ -71,5 +72,6 @@ public:
 };
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

@@ -16,6 +16,7 @@
 
 // Branches of dynamic expressions. Each is called once; outer expressions that it uses are captured automatically.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 namespace dynamic::inline COTANGENT_ABI::detail {
 
@@ -172,5 +173,6 @@ auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
 }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

@@ -20,6 +20,7 @@
 // Loops and branches of dynamic expressions. A body is a function that is called once, with expressions for
 // the values of an iteration. Outer expressions that it uses are captured automatically.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 namespace dynamic::inline COTANGENT_ABI::detail {
 
@@ -374,5 +375,6 @@ auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, 
 }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

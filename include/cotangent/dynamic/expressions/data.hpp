@@ -24,6 +24,7 @@
 
 // Shapes, memory and values whose extents are known at run time only.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// The sizes of all axes, as `{3}`, `{2, 4}`, or empty for a scalar; constructed from any range.
@@ -248,5 +249,6 @@ public:
 
 } // namespace detail
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

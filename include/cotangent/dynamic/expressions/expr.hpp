@@ -10,6 +10,7 @@
 #include <source_location>
 #include <type_traits>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 /// The functions of this namespace are found by arguments of run-time graphs, as by those of traced functions.
@@ -140,5 +141,6 @@ public:
 using expressions = list_of<any_expr>;
 
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

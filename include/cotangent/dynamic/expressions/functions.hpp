@@ -15,6 +15,7 @@
 // Functions whose axes and sizes are numbers known when the graph is built, instead of template arguments:
 // ct::sum(x, {0, 2}), ct::reshape(x, {4, 5}), ct::softmax(x, axis).
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 namespace dynamic::inline COTANGENT_ABI {
@@ -246,5 +247,6 @@ auto permute(X const& x, dynamic::no_numbers, std::source_location where = std::
 }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

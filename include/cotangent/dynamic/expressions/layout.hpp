@@ -14,6 +14,7 @@
 // Functions that arrange and select elements, with axes, sizes and counts that are numbers: ct::stack({x, y}, 0), ct::roll(x, 3, 1).
 // Their formulas are those of the functions with template arguments.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 namespace dynamic::inline COTANGENT_ABI::detail {
@@ -139,5 +140,6 @@ auto linspace(A const& first, B const& last, std::int64_t count, std::source_loc
 }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

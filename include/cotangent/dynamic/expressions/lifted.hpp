@@ -20,6 +20,7 @@
 // Runs the library's functions over terms on expressions of a graph under construction; a failure becomes an
 // exception.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 template <class T> class expr;
@@ -331,5 +332,6 @@ template <class X> struct indexed {
 
 } // namespace detail
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

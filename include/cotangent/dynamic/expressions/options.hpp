@@ -17,6 +17,7 @@
 
 // Options of the functions of a graph: windows, bindings, compilation.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// An expression and the memory bound to it.
@@ -152,5 +153,6 @@ struct compile_options {
 };
 
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

@@ -23,6 +23,7 @@
 
 // C++ functions that programs of run-time graphs call as they are. They may have captures, which graphs and programs keep.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 namespace refusals {
@@ -185,5 +186,6 @@ auto external(dynamic::sizes const& result, F const& f, Rule const& vjp, std::so
 }
 
 } // namespace cotangent
+COTANGENT_COLD_END
 
 #endif

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 struct vjp_options; // dynamic/graph/vjp.hpp
@@ -393,5 +394,6 @@ inline graph symbolic_graph::duplicate(std::function<command(symbolic_exec, comm
 }
 
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

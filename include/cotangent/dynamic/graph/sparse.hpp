@@ -18,6 +18,7 @@
 
 // Sparse Jacobians and Hessians of functions of run-time expressions: the pattern is found when the graph is built.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 namespace refusals {
@@ -172,5 +173,6 @@ namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template symbol append_sparse_to(graph_state&, symbol, symbol, sparse_pattern&);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
@@ -178,5 +179,6 @@ symbolic_step graph::minimize(symbolic_tensor const& loss, Optimizer const& opti
 }
 
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

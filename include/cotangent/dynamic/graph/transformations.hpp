@@ -19,6 +19,7 @@
 // Transformations of functions of expressions: ct::grad, ct::vmap and the like are those of traced functions (see
 // trace/functions/graph_calls.hpp), and append to the graph of their arguments.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Appends to the graph what `pass` computes from `from`, in `result`; after a failure the graph is as before.
@@ -233,5 +234,6 @@ extern template void append_jacobian_to(graph_state&, jacobian_request const&, b
 extern template void append_batch_to(graph_state&, batch_request const&, symbol*);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

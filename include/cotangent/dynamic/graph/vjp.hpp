@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// Options of the split: how gradients are computed, which values may be saved, and whether no rewrite is applied.
@@ -266,5 +267,6 @@ extern template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, 
                                            request const&);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 
 // Gradients requested while the body of a loop or branch is under construction.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The reverse sweep of a gradient in a body. Level 0 is the graph itself, level k the body of frame k - 1;
@@ -101,5 +102,6 @@ public:
 };
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

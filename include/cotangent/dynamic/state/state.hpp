@@ -23,6 +23,7 @@
 
 // The state of a graph under construction besides the graph, and the conversion of failures to exceptions.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 namespace interpret = cotangent::detail::interpret;
@@ -264,5 +265,6 @@ namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template message words_of(builder const&, failure const&, request const&);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 struct noop_t {};
@@ -150,5 +151,6 @@ public:
 };
 
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

@@ -15,6 +15,7 @@
 // The records of the symbolic API besides the graph: dead symbols, manual edges, sub-graphs that are not
 // lowered yet.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 struct graph_state;
@@ -183,5 +184,6 @@ private:
 
 } // namespace detail
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

@@ -14,6 +14,7 @@
 
 // Records of the symbolic API: synchronized with the graph, accessed with checks, rolled back after an error.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 inline request request_of_words(std::string_view name, std::source_location where) {
@@ -273,5 +274,6 @@ extern template void keep_in_step(graph_state&);
 extern template void tell_made(graph_state&);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

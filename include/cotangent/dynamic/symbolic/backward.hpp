@@ -19,6 +19,7 @@
 
 // Gradients of graphs built from expressions, symbols, or both.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 namespace detail {
 
@@ -346,5 +347,6 @@ extern template std::vector<symbol> gradient_symbols(graph_state&, std::vector<s
                                                      std::vector<bool> const*);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // Changes and frees symbols.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Changes an operation; restores it after an error.
@@ -176,5 +177,6 @@ inline void free_exec(graph_state& s, std::int32_t id) {
 }
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

@@ -21,6 +21,7 @@
 
 // From a graph that was built to a program.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// No two nodes write one element, also where they were too many to compare as they came.
@@ -225,5 +226,6 @@ extern template program compiled_as<program>(graph_state const&, lowering const&
                                              compile_options const&, request const&);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 
 // Edges, sources and destinations, and walks over the operations.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// One operation, as shown by `visit`.
@@ -165,5 +166,6 @@ template <class With> void visit_execs(graph_scope const& scope, request const& 
 
 } // namespace detail
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

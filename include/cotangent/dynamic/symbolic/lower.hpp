@@ -12,6 +12,7 @@
 // Lowers the records of the symbolic API to a plain graph. It works on a copy, so that compiling changes
 // nothing.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The purpose of a lowering.
@@ -161,5 +162,6 @@ namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template lowered lower(graph_state&, lowering const&, request const&);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Options of symbolic graphs.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI {
 
 /// Options of `symbolic_graph::compile`.
@@ -36,5 +37,6 @@ struct symbolic_backward {
 };
 
 } // namespace cotangent::dynamic
+COTANGENT_COLD_END
 
 #endif

@@ -16,6 +16,7 @@
 
 // The order of operations: by data dependencies and by edges.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 struct exec_io {
@@ -252,5 +253,6 @@ namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template exec_order order_in(graph_state const&, std::int32_t, bool, std::vector<std::int32_t> const*);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

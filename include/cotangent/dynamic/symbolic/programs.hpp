@@ -17,6 +17,7 @@
 
 // Gradients, programs and substitutions of symbols, for the graph itself.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// By operation: true if it is on a path from a source to a destination; empty if neither are given.
@@ -90,5 +91,6 @@ inline void substitute(graph_state& s, std::function<command(symbolic_exec, comm
 }
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

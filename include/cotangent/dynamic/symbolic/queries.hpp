@@ -15,6 +15,7 @@
 
 // Finds symbols, and their properties.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 inline symbolic_tensor find_tensor(graph_scope const& scope, std::string_view name) {
@@ -85,5 +86,6 @@ inline std::vector<symbolic_tensor> handles_of(graph_state& s, std::vector<symbo
 }
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

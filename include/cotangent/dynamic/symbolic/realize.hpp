@@ -14,6 +14,7 @@
 // Emits the nodes of one operation of the symbolic API. They belong to it alone: no other nodes merge with
 // them.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Assigns the nodes from `first` on to an operation; none: to no operation.
@@ -314,5 +315,6 @@ namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 extern template void realize(graph_state&, std::int32_t, bool);
 } // namespace cotangent::dynamic::detail
 #endif
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // Maps symbols of one graph to symbols of another: of a sub-graph, or of an enclosing graph.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// For a lowered sub-graph: the outer symbol of `t`, or with `inwards` the inner symbol of `t`. Inputs of the
@@ -79,5 +80,6 @@ inline symbol resolved_outwards(graph_state& s, std::int32_t region, symbol t, r
 }
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

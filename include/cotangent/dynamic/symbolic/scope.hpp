@@ -11,6 +11,7 @@
 
 // The graph or sub-graph that a `symbolic_graph` refers to, and checks of the handles that it is given.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// The request, with the symbols that its refusal names; they must outlive it.
@@ -99,5 +100,6 @@ struct graph_scope {
 };
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

@@ -15,6 +15,7 @@
 // Sealing: infers open shapes, emits the nodes of waiting operations, and lowers sub-graphs to loops and
 // branches.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 class sealing {
@@ -361,5 +362,6 @@ private:
 };
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

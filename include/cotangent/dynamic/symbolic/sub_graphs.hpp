@@ -11,6 +11,7 @@
 
 // Sub-graphs, the loops and choices that run them, and symbols that correspond across their borders.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// A new sub-graph, and its number.
@@ -182,5 +183,6 @@ inline void set_peer(graph_state& s, request const& r, symbolic_tensor const& a,
 }
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

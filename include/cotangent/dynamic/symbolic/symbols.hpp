@@ -15,6 +15,7 @@
 
 // Creates symbols: tensors, aliases, operations; converts tensors to expressions and back.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::dynamic::inline COTANGENT_ABI::detail {
 
 /// Keeps a hook registered until destruction; hooks that are set later must end earlier.
@@ -200,5 +201,6 @@ inline symbolic_tensor symbol_of(graph_state& s, request const& r, any_expr cons
 }
 
 } // namespace cotangent::dynamic::detail
+COTANGENT_COLD_END
 
 #endif

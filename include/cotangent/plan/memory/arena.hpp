@@ -9,6 +9,7 @@
 
 // Assigns offsets to values in one block of memory, from their live ranges and sizes.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Puts each value at the lowest offset that overlaps no neighbor in time, in several orders, and keeps the
@@ -191,5 +192,6 @@ constexpr arena plan_arena(array<lifetime> const& values, std::int64_t effort = 
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A live range: from step `first` to step `last`, both included.
@@ -211,5 +212,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 // Packs the buffers of a plan with constant sizes at offsets of their own instead of in slots.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// By buffer its offset in the workspace, none for buffers elsewhere; and the total bytes.
@@ -45,5 +46,6 @@ constexpr packed_workspace pack_workspace(buffer const* buffers, int count, std:
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // The order of a few steps with the lowest peak, by a search through the sets of executed steps.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// At most 64 steps with their values.
@@ -143,5 +144,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

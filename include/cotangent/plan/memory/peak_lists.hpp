@@ -10,6 +10,7 @@
 
 // The memory use of steps, and list scheduling: the next step is the one that frees most.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Steps, their dependencies, and their memory. A value is live from the first step that uses it to the last,
@@ -297,5 +298,6 @@ constexpr peak_at peak_of(peak_problem const& p, array<std::int32_t> const& orde
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

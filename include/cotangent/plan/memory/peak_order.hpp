@@ -8,6 +8,7 @@
 
 // Finds an order of steps with low peak memory.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Tries several orders, keeps the one with the lowest peak, then searches for a better one around the peak.
@@ -115,5 +116,6 @@ constexpr array<std::int32_t> order_of_low_peak(peak_problem const& p, array<std
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

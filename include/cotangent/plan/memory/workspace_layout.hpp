@@ -6,6 +6,7 @@
 
 // Assigns the buffers of a plan to the workspace, and row values to row buffers.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class workspace_layout {
@@ -154,5 +155,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 // written-out vector. Alike are nodes of one level with one operation whose operands come from the same
 // values, in any lanes.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class lane_grouper {
@@ -230,5 +231,6 @@ constexpr void sort_by_level(graph_view const& g, array<std::int32_t>& order, ar
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

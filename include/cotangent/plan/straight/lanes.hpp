@@ -10,6 +10,7 @@
 
 // Gathers elements from any location to the lanes of one value: directly, by a load, or by shuffles.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The location of an element: a lane of a step's value; or, if `step` is -2 - k, element `lane` of argument
@@ -329,5 +330,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

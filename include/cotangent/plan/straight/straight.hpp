@@ -11,6 +11,7 @@
 // The form of a small program: a list of steps without loops. Each step computes one value, a number or a
 // vector of lanes.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 enum class straight_action : unsigned char {
@@ -216,5 +217,6 @@ template <class Stage, int VectorBytes>
 inline constexpr bool is_straight_line = runs_straight(Stage::view, VectorBytes);
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -12,6 +12,7 @@
 // Operations that only move elements cost nothing; a shuffle is emitted where elements of different lanes are
 // combined.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class straightener {
@@ -304,5 +305,6 @@ constexpr straight_program straighten(graph_view const& g, int vector_bytes) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The requested values: the outputs for every row. `from[k]` stands for a row of `rows[k]`, which has one more axis in
@@ -97,5 +98,6 @@ constexpr void batch(builder& b, batch_request const& r, symbol* result) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 // Loops and branches of a batch. A loop runs as long as any row does; rows that have ended keep their values. If rows select
 // different branches, all branches are computed, and each row takes its own.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// `yes` in the rows that the mask selects, `no` in the others.
@@ -332,10 +333,8 @@ private:
     for (int k = 0; k < results_; ++k)
       if (b_.tensor(result(k)).depth > 0) continue;
       else if (bypass_[k] >= 0) made[k] = outer_.every(operand(1 + static_cast<int>(bypass_[k])));
-      else if (!all && !is_partial(k)) {
-        tensor_symbol const t = b_.tensor(result(k));
+      else if (tensor_symbol const t = b_.tensor(result(k)); !all && !is_partial(k))
         made[k] = extend::constant(b_, t.type, outer_.with_rows(t.shape), 0).id;
-      }
     for (int j = 0; j < branches_.size() && b_.failed().why == nullptr; ++j) {
       symbol const here = (index == j).id;
       batch_sweep branch(s_, branches_[j], true);
@@ -396,5 +395,6 @@ constexpr void control_batch(batch_scope const& s, batch_sweep& values, std::int
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

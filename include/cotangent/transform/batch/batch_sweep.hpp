@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A symbol of this shape that `batch` replaces: nothing reads it afterwards.
@@ -268,5 +269,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The elements of a sparse Jacobian: its pattern as in `sparsity`, by pointers.
@@ -58,5 +59,6 @@ constexpr symbol compressed_jacobian(builder& b, compressed_request const& r) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

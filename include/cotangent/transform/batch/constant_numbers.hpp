@@ -11,6 +11,7 @@
 
 // Indices that are constants.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The difference of successive numbers, if it is constant, or 0.
@@ -64,5 +65,6 @@ constexpr bool constant_numbers(graph_view const& g, symbol t, array<std::int64_
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

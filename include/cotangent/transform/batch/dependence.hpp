@@ -2,12 +2,14 @@
 #ifndef COTANGENT_TRANSFORM_BATCH_DEPENDENCE_HPP
 #define COTANGENT_TRANSFORM_BATCH_DEPENDENCE_HPP
 
+#include <cotangent/core/abi.hpp>
 #include <cotangent/core/shape.hpp>
 
 #include <cstdint>
 
 // The elements of one value that each element of another one depends on, as boxes in which both positions are affine.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A group of elements: those at first + step i along each axis, i < count; each depends on the elements base + stride i + (sum of
@@ -70,5 +72,6 @@ struct index_range {
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Lists of groups of elements that depend on an input: groups that occur twice are dropped, and too many are joined.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 inline constexpr int usual_groups = 64; // enough for formulas; more is slow in constant evaluations
@@ -80,5 +81,6 @@ constexpr void widen(array<dependence>& all, dimensions const& shape) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Finds the dependences of the values of a graph on one of them, without looking at single elements. The graph's extents are numbers.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The dependences of one value of a region on another one. With more than `most` groups, or positions that are no affine
@@ -395,5 +396,5 @@ private:
 };
 
 } // namespace cotangent::detail
-
+COTANGENT_COLD_END
 #endif

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 enum class jacobian_mode : unsigned char { forward, reverse, by_size };
@@ -165,5 +166,6 @@ constexpr void jacobian(builder& b, jacobian_request const& r, symbol* result) {
 constexpr void jacobian_diagonal(builder& b, jacobian_request const& r, symbol* result) { detail::jacobian_sweep(b, r).diagonal(result); }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

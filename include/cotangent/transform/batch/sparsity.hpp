@@ -10,6 +10,7 @@
 // rows: the numbers of columns of all elements, by rows and in ascending order within each, and where each row starts. Every step is
 // a function of its own, for a constant evaluation of its own.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Calls `visit(row, column)` for the elements of a group of a value of this shape.
@@ -129,5 +130,6 @@ constexpr int longest_row(std::int32_t const* row_starts, int rows) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

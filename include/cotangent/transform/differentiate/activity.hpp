@@ -8,6 +8,7 @@
 
 // Activity analysis for derivatives: through loops to a fixed point, through all branches.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The range of symbols of each region, and its nodes in order.
@@ -241,5 +242,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

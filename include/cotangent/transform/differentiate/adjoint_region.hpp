@@ -9,6 +9,7 @@
 
 // The region of an adjoint.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The region of an adjoint under construction: its new nodes, and their reads of the forward region.
@@ -81,5 +82,6 @@ struct reverse_parts {
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

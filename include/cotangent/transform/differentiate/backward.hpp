@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Appends to `b` the gradients of the outputs, weighted by the seeds, with respect to each `wrt`: one symbol
@@ -67,5 +68,6 @@ namespace cotangent::extend {
 using detail::gradient;
 using detail::gradient_request;
 } // namespace cotangent::extend
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // The adjoint of a branch: again a branch, with the same index, so that it is differentiable.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class case_adjoint {
@@ -156,5 +157,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -17,6 +17,7 @@
 // and is reversed, then the part before it. It consists of loops over copies of the body, so that it is
 // differentiable. All copies have the same bits, see `node_flags::repeated`.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class checkpointed_adjoint {
@@ -392,5 +393,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -6,6 +6,7 @@
 #include <cotangent/transform/differentiate/backward_custom.hpp>
 #include <cotangent/transform/differentiate/backward_loop.hpp>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 constexpr void control_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent,
@@ -17,5 +18,6 @@ constexpr void control_adjoint(sweep_scope const& s, std::int32_t at, symbol con
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

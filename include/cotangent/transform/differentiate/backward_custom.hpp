@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The adjoint of a value with a rule of its own: the rule for cotangents, or the transposed rule for tangents, which is linear in
@@ -52,5 +53,6 @@ constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol cons
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

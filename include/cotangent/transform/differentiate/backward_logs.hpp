@@ -9,6 +9,7 @@
 // Logarithms of probabilities. Their cotangents skip the probability and go to its operand: through a softmax
 // or a sigmoid that underflows they would be 0 times infinity.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Recognizes the operand of a logarithm: e / (the sum of e over axes) with e = exp(z), sigmoid(z), or 1 -
@@ -132,5 +133,6 @@ constexpr term cotangent_before(probability::form is, std::uint32_t mask, term p
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // The adjoint of a loop: again a loop, so that it is differentiable.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Carries the cotangents of carried values, sums those of captured ones, stacks those of scanned ones; reads
@@ -360,5 +361,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -18,6 +18,7 @@
 // The reverse sweep over the nodes of one region. The adjoint of the graph itself is appended to it; that of
 // a body goes to a region of its own.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 /// The action for a `wrt` that no output depends on.
 enum class unreachable : unsigned char { zeros, error };
@@ -359,5 +360,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // The nesting of a graph's blocks, which are functions that are rematerialized for their gradients.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// True if a node reads or writes a view. `Graph`: graph or graph_view.
@@ -60,5 +61,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

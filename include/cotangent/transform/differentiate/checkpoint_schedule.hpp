@@ -14,6 +14,7 @@
 // The schedule of a loop that reruns for its gradient: chosen when the gradient is built, as far as sizes and
 // counts are known then; otherwise the graph itself computes the numbers.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The way a loop is recorded.
@@ -217,5 +218,6 @@ constexpr term units_ahead(term units, int places) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

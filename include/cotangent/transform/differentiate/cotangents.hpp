@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The contributions to the cotangents of symbols from `first` on, in order of arrival. Those of views are
@@ -41,5 +42,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 // into the region of the function's value. A derivative copies the nodes of the rule with the placeholders replaced. Where no
 // derivative is needed, the nodes of the rule are dead.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::refusals {
 COTANGENT_REFUSAL(custom_operands, is, operands_given, those_of_its_rules, "cotangent: a value with rules of its own must have the operands that its three attributes say, of the types of the value and its arguments")
 } // namespace cotangent::refusals
@@ -194,5 +195,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

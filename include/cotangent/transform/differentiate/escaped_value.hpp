@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The values that each value depends on, whatever the order of the nodes, without the rules of custom derivatives (`liveness`
@@ -134,5 +135,6 @@ constexpr failure escaped_value(graph_view const& g) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Appends to `b` the tangents of the outputs, given those of each `wrt` in `seeds` (`none`: zero): one
@@ -45,5 +46,6 @@ constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int 
 namespace cotangent::extend {
 using detail::tangents;
 } // namespace cotangent::extend
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 // Tangents of loops and branches: computed by the same loop and branches, together with the values. Nothing
 // is stored for them, and nothing runs twice.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class loop_tangent {
@@ -208,5 +209,6 @@ constexpr void control_tangent(forward_scope const& s, std::int32_t at, symbol c
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

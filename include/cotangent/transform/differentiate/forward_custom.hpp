@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The tangent of a value with a rule of its own: the rule for tangents, or the transposed rule for cotangents. Refuses a rule
@@ -51,5 +52,6 @@ constexpr void custom_tangent(forward_scope const& s, std::int32_t at, symbol co
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

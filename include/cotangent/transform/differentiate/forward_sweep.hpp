@@ -12,6 +12,7 @@
 
 // The sweep of forward mode over the nodes of one region. Tangents belong to the region of their symbol.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The requested tangents: of the outputs, given those of each `wrt` (`none`: zero).
@@ -190,5 +191,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Tangents of tensors that are read and written through views: through the same windows.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class viewed_tangents {
@@ -105,5 +106,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Whether a rule of forward or reverse mode can be transposed. Its derivative must not depend on the placeholders, which the
@@ -148,5 +149,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The bytes that the loops of a graph record for their reverse sweeps, and those of rows that they scan.
@@ -160,5 +161,6 @@ constexpr record_size record_bytes(graph_view const& g) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // Copies of sub-graphs, with all sub-graphs inside of them, for code that is rematerialized.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Copies sub-graphs of one builder. Copies never merge with their originals. A node without results has only an effect and is
@@ -99,5 +100,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

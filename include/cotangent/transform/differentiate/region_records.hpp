@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// True for a loop of a block that reruns with the block as a whole.
@@ -73,5 +74,6 @@ constexpr array<symbol> least_record(graph const& g, region_index const& index, 
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 // Values of loops and branches that derivatives read become further results of these.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The inputs and outputs of a region by position.
@@ -125,5 +126,6 @@ constexpr void give_values(builder& b, std::int32_t at, int branch, symbol const
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The storage of a rerunning loop for the values it restarts from.
@@ -73,5 +74,6 @@ struct tape_plan {
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

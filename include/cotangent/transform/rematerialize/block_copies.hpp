@@ -18,6 +18,7 @@
 // homes, which are stored or rematerialized with outer blocks, and from all values in between. Inner blocks
 // are then rematerialized from these once more.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class block_copies {
@@ -261,5 +262,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The cheapest schedule of a chain within a limit, by dynamic programming over parts: which links of a part
@@ -232,5 +233,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// An estimate of the peak memory, if the nodes run in their order and each value is live from its node to its last reader.
@@ -254,5 +255,6 @@ constexpr graph recompute_blocks(graph_view const& before, bool always = false, 
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

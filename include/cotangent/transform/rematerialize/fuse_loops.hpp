@@ -12,6 +12,7 @@
 
 // Loop fusion: a loop over rows, and the loop of its gradient.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Finds two loops of one region to fuse. The first carries nothing, so that its iterations may run in any order. The second runs as
@@ -237,5 +238,6 @@ constexpr graph fuse_loops(graph_view const& g) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

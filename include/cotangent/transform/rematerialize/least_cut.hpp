@@ -2,10 +2,12 @@
 #ifndef COTANGENT_TRANSFORM_REMATERIALIZE_LEAST_CUT_HPP
 #define COTANGENT_TRANSFORM_REMATERIALIZE_LEAST_CUT_HPP
 
+#include <cotangent/core/abi.hpp>
 #include <cotangent/core/array.hpp>
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The cheapest set of arcs that separates vertex 1 from vertex 0, by blocking flows along shortest paths.
@@ -91,5 +93,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The predicted cost of a run. Seconds are those of a model of operations and bytes, good for comparisons.
@@ -120,5 +121,6 @@ constexpr budgeted_graph within_budget(graph_view const& g, std::int64_t budget,
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // The gradient of a chain: each value is computed from the previous one, and all are then read in reverse.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A problem that is a chain: values 0 ... length - 1, each of which reads at most the previous one, and the
@@ -126,5 +127,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

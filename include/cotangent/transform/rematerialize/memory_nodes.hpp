@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Maps nodes of a graph to values of a memory problem.
@@ -56,5 +57,6 @@ public:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

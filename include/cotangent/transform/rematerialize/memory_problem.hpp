@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_REMATERIALIZE_MEMORY_PROBLEM_HPP
 #define COTANGENT_TRANSFORM_REMATERIALIZE_MEMORY_PROBLEM_HPP
 
+#include <cotangent/core/abi.hpp>
 #include <cotangent/core/array.hpp>
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 // The choice between storing and recomputing values as an abstract problem: only sizes, costs and reads of a
 // computation remain.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Values in the order of computation. Operands precede their readers; values in the caller's memory are
@@ -128,5 +130,6 @@ constexpr std::int64_t memory_bound(memory_problem const& p) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Computes the values in order. If memory is short, it evicts values that are cheap to recompute for their
@@ -284,5 +285,6 @@ constexpr memory_schedule smallest_schedule(memory_problem const& p) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

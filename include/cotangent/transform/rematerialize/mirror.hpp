@@ -12,6 +12,7 @@
 
 // Mirroring: chooses the cheap values that are rematerialized for gradients without a memory budget.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A memory problem with further properties that the rule of mirroring reads.
@@ -302,5 +303,6 @@ constexpr budgeted_graph mirrored(graph_view const& g, bool (*may)(node const&),
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The function with its saved values: from the inputs and shared values to the outputs and the saved values.
@@ -74,5 +75,6 @@ constexpr gradient_needs needs_of(joint_graph const& j, array<saved_value> const
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

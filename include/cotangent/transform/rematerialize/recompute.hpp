@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A graph whose nodes run in the order of a schedule, with a copy of a node for each further run. A copy reads its operands
@@ -189,5 +190,6 @@ constexpr graph recomputed(graph_view const& g, detail::memory_nodes const& valu
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -15,6 +15,7 @@
 // read them, and no longer recorded. Loops and branches of a block are copied as a whole; dead results are
 // eliminated afterwards.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// True if a block in a body or branch has a loop or a branch.
@@ -310,5 +311,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -12,6 +12,7 @@
 
 // Chooses the values that a function saves for its gradient, in the fewest bytes.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A graph that computes a function and its gradient. Its inputs are those of the function, then the
@@ -381,5 +382,6 @@ constexpr array<saved_value> choose_saved(joint_graph const& j, saving_options c
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

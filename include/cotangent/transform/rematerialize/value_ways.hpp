@@ -9,6 +9,7 @@
 // Traces values from the body or branch that computes them to another one: a sequence that one loop stacks
 // and another one scans, a result of a branch that is passed to another branch.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A step across the border of one region, out of it or into it.
@@ -164,5 +165,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

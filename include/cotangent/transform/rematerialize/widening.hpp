@@ -10,6 +10,7 @@
 
 // Loops and branches that pass further values.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Passes values across the borders of regions: by existing captures, sequences, values and results, or by
@@ -199,5 +200,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

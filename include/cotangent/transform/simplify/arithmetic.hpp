@@ -8,6 +8,7 @@
 
 // Rewrites of elementwise operations. docs/explanation/rewrites.md lists the effect of each on results.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class arithmetic_rules {
@@ -371,5 +372,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

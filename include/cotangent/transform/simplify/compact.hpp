@@ -11,6 +11,7 @@
 // The last sweep of simplify: dead nodes are eliminated; products that are added become fused multiply-adds, and sums with
 // scatter_adds become one operation.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Copies live nodes into another graph.
@@ -222,5 +223,6 @@ constexpr bool join_updates(graph& g) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

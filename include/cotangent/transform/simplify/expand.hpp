@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The sub-graphs whose nodes are replaced by formulas.
@@ -57,5 +58,6 @@ constexpr built expanded(graph_view const& g, auto const& keep_straight) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class hoisting {
@@ -387,5 +388,6 @@ private:
 constexpr graph hoist(graph_view const& g, bool sums_later = true) { return detail::hoisting(g, sums_later).take(); }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Values across the borders of loops and branches: which are equal, how far out they can be computed, where they are.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Rebuilds a graph by value numbering. A value is an operation applied to values, independent of its sub-graph. Captured inputs
@@ -284,5 +285,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

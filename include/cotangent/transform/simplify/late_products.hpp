@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A carried value of a loop that only sums products A' B, for matrices A and B of each iteration. After the loop, the sum is one
@@ -188,5 +189,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // Rewrites of operations that only move elements; all of them are exact.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Broadcasts come out in one form: the operand has no axis of size 1, its axes keep their order, it is itself no
@@ -309,5 +310,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// Copies live nodes and values. Loops and branches carry, capture and return only live values.
@@ -213,5 +214,6 @@ constexpr bool knows_regions(graph_view const& g) {
 constexpr graph prune(graph_view const& g) { return detail::pruning(g).take(); }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 // Counts how often each value is read: dead nodes are never read, and some products are only added.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 template <class Op> inline constexpr operation const* the = info_of<Op>();
@@ -202,5 +203,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 // The context of the rewrites of simplify: queries of the graph that is being rebuilt, and constant folding.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 template <class Op> inline constexpr std::uint32_t code_of = hash_of(Op::name);
@@ -181,5 +182,6 @@ struct rewriting {
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The options of simplify() (transform/pipeline.hpp).
@@ -224,5 +225,6 @@ constexpr graph compacted(graph_view const& g, simplify_options const& o) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // Rewrites of reductions: factors and terms that do not vary along the reduced axes move out of them.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 class sum_rules {
@@ -255,5 +256,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

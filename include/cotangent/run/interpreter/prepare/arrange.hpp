@@ -8,6 +8,7 @@
 
 // Decides which strided operands a kernel can read directly.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
@@ -40,5 +41,6 @@ template <class Graph> bool is_ready(Graph const& b, node const& n, int k, strid
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 // Translates a graph, with the sizes of its extents, to units of work: views become strides, and elementwise
 // nodes over one shape are fused into one step.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL_OF(interpreter_results, allowed, "cotangent: interpreter: an operation other than a loop or a branch must have one result")
@@ -393,5 +394,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Emits planned steps as executable ones: addresses, kernels, tiles.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -271,5 +272,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Values of symbols during the preparation, and which of them are needed.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
@@ -86,5 +87,6 @@ private:
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

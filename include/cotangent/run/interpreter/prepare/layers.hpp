@@ -10,6 +10,7 @@
 // second tensor are added to the first in place. The second needs no memory, no zeros and no pass over all
 // of it.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
@@ -295,5 +296,6 @@ private:
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

@@ -13,6 +13,7 @@
 
 // Translates the regions of a graph to the code that the interpreter runs.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 namespace interpret {
@@ -309,5 +310,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

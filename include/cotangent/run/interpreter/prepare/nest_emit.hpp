@@ -10,6 +10,7 @@
 
 // Translates the nests of a plan to tiles of rows and lanes, in the plan's order of every sum.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -374,5 +375,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // A nest of a plan at run time: its tiles, and the locations of its loads and stores.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -203,5 +204,6 @@ struct nest_memory {
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // The lanes of one stage of a nest as units: what segments and kernels work on.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -196,5 +197,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

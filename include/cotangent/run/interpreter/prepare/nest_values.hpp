@@ -9,6 +9,7 @@
 
 // The values of a nest, of its rows, and its sums: their memory, and the work on them.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -216,5 +217,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -10,6 +10,7 @@
 
 // The steps that are one kernel call each: reductions, matrix products, copies, rows, functions of whole tensors.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -231,5 +232,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

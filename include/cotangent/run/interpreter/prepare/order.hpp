@@ -9,6 +9,7 @@
 
 // The order in which steps run.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 
 /// A binary heap of steps; the root is the first in the graph's order.
@@ -204,5 +205,6 @@ template <class Build> array<std::int32_t> order_of_less(Build const& b, interpr
 }
 
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

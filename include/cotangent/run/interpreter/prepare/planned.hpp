@@ -10,6 +10,7 @@
 // Prepares a graph from the plan that static programs have, too. For graphs of numbers without views, loops and branches,
 // if some nest has reductions over its rows: the steps of other graphs come from `interpreter_build`.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -394,5 +395,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

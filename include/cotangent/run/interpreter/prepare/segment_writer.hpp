@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -142,5 +143,6 @@ public:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

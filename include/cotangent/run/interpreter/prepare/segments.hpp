@@ -10,6 +10,7 @@
 // that the next one reads. A result is stored only if a later unit reads it. With kernels on three blocks, a
 // value with a near use stays in one of them.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -187,5 +188,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

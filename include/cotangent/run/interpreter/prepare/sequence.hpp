@@ -10,6 +10,7 @@
 // are live and most are read right after they are computed. A reduction of a whole tensor to one element runs
 // while the tensor is computed, tile by tile, so that it need not be stored.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 
 /// Moves units that reduce the whole result of an elementwise step into that step.
@@ -118,5 +119,6 @@ private:
 };
 
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 // and from whole packs, which takes longer than the arithmetic on a few elements. All operands are loaded before any result
 // is stored, so results may lie on operands.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -390,5 +391,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -12,6 +12,7 @@
 // the other stack. That stack is reset as soon as the last reader of its records has run. A loop that runs
 // again for its gradient thus takes only its own record, once.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 
 /// For a region whose steps are ordered. (A template, like all of the preparation.)
@@ -141,5 +142,6 @@ private:
 };
 
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

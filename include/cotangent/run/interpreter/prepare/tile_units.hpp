@@ -9,6 +9,7 @@
 
 // The units of one step, their operands, and the slots of a tile for their results.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -329,5 +330,6 @@ template <class Build> struct tile_units {
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 // Translates a step of elementwise nodes to work on tiles that stay in the L1 cache. Operands with another
 // layout are first copied to tile order; values without another reader never leave the tile.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -176,5 +177,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -12,6 +12,7 @@
 
 // Units of work, the steps that they are fused into, and memory for their results.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
@@ -181,5 +182,6 @@ private:
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::detail::interpret
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 // The order of units in a segment, and the next use of each value: values with a near use stay in registers.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 namespace interpret {
 inline namespace COTANGENT_ABI {
@@ -127,5 +128,6 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace interpret
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

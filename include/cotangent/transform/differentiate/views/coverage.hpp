@@ -10,6 +10,7 @@
 // Finds tensors with unassigned elements that are read: those elements are zero, so executions must clear
 // them first. At worst a tensor is cleared needlessly, never the reverse.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// True if these windows together contain every element of another one. Exact for disjoint windows, for boxes
@@ -217,5 +218,6 @@ constexpr array<bool> zero_filled(graph_view const& g) {
 constexpr bool zero_filled(graph_view const& g, symbol root) { return zero_filled(g)[root]; }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -9,6 +9,7 @@
 
 // Sums of cotangents of different boxes of a tensor.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// A term of such a sum: a symbol, of which all or a part counts.
@@ -332,5 +333,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

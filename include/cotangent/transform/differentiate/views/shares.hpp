@@ -10,6 +10,7 @@
 
 // Cotangents of some elements of a tensor: their elements, and their location.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// All of a tensor of this shape, row-major.
@@ -161,5 +162,6 @@ constexpr share part_of(share s, grid_box const& own, grid_box const& inner, ele
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -8,6 +8,7 @@
 
 // Decides whether boxes, which may overlap, together fill another box.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 inline constexpr std::int64_t most_cells = std::int64_t{1} << 24;
@@ -190,5 +191,6 @@ constexpr bool union_covers(array<grid_box> const& boxes, grid_box const& over, 
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

@@ -11,6 +11,7 @@
 
 // Terms of the cotangent of a tensor, from those of its views.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent {
 
 /// A user's summation of contributions to one cotangent. `sum` gets `with` and at least two symbols, in order
@@ -220,5 +221,6 @@ constexpr symbol mask_of(builder& b, symbol root, array<symbol> const& views) {
 }
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif

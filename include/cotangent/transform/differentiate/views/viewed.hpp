@@ -9,6 +9,7 @@
 
 // Cotangents of tensors that are read and written through views.
 
+COTANGENT_COLD_BEGIN
 namespace cotangent::detail {
 
 /// The tensors with views: their dependence on a wrt, and the contributions to their cotangents, by window.
@@ -359,5 +360,6 @@ private:
 };
 
 } // namespace cotangent::detail
+COTANGENT_COLD_END
 
 #endif
