@@ -192,27 +192,27 @@ TEMPLATE_TEST_CASE("Reductions of integers in fused loops equal plain loops", ""
       auto p = g.compile({total, most, by_row, least_of_row, by_column, most_of_column});
       p.bind(in, x);
       p.run();
-      unsigned_type sum = 0;
-      T largest = std::numeric_limits<T>::min();
-      std::vector<unsigned_type> row_sums(static_cast<std::size_t>(rows)), column_sums(static_cast<std::size_t>(columns));
-      std::vector<T> least(row_sums.size(), std::numeric_limits<T>::max()), greatest(column_sums.size(), largest);
-      for (std::size_t r = 0; r < row_sums.size(); ++r)
-        for (std::size_t c = 0; c < column_sums.size(); ++c) {
-          auto const row = x.begin() + static_cast<std::ptrdiff_t>(r * column_sums.size());
+      unsigned_type of_all = 0;
+      T top_of_all = std::numeric_limits<T>::min();
+      std::vector<unsigned_type> of_rows(static_cast<std::size_t>(rows)), of_columns(static_cast<std::size_t>(columns));
+      std::vector<T> least(of_rows.size(), std::numeric_limits<T>::max()), greatest(of_columns.size(), top_of_all);
+      for (std::size_t r = 0; r < of_rows.size(); ++r)
+        for (std::size_t c = 0; c < of_columns.size(); ++c) {
+          auto const row = x.begin() + static_cast<std::ptrdiff_t>(r * of_columns.size());
           auto const top = static_cast<unsigned_type>(*std::max_element(row, row + columns));
           auto const bits = static_cast<unsigned_type>(static_cast<unsigned_type>(row[static_cast<std::ptrdiff_t>(c)]) - top * 4321u);
           auto const v = static_cast<T>(bits);
-          sum += bits, row_sums[r] += bits, column_sums[c] += bits;
-          largest = std::max(largest, v), least[r] = std::min(least[r], v), greatest[c] = std::max(greatest[c], v);
+          of_all += bits, of_rows[r] += bits, of_columns[c] += bits;
+          top_of_all = std::max(top_of_all, v), least[r] = std::min(least[r], v), greatest[c] = std::max(greatest[c], v);
         }
-      CHECK(p.value(total) == static_cast<T>(sum));
-      CHECK(p.value(most) == largest);
+      CHECK(p.value(total) == static_cast<T>(of_all));
+      CHECK(p.value(most) == top_of_all);
       bool same = true;
       for (int r = 0; r < rows; ++r)
-        same = same && p.value(by_row)(r) == static_cast<T>(row_sums[static_cast<std::size_t>(r)]) && p.value(least_of_row)(r) == least[static_cast<std::size_t>(r)];
+        same = same && p.value(by_row)(r) == static_cast<T>(of_rows[static_cast<std::size_t>(r)]) && p.value(least_of_row)(r) == least[static_cast<std::size_t>(r)];
       CHECK(same);
       for (int c = 0; c < columns; ++c)
-        same = same && p.value(by_column)(c) == static_cast<T>(column_sums[static_cast<std::size_t>(c)]) && p.value(most_of_column)(c) == greatest[static_cast<std::size_t>(c)];
+        same = same && p.value(by_column)(c) == static_cast<T>(of_columns[static_cast<std::size_t>(c)]) && p.value(most_of_column)(c) == greatest[static_cast<std::size_t>(c)];
       CHECK(same);
     }
 }
