@@ -410,6 +410,10 @@ TEST_CASE("Only inputs are updated, once each") {
     auto y = g.input<double>("b", {2});
     (void)g.compile({}, {}, {.updates = {{a, y}}});
   }));
+  CHECK(refused("apply_gradients, minimize: there must be parameters to update", [] {
+    dynamic::graph g;
+    (void)g.minimize(g.input<double>("a"), ct::sgd{}, {});
+  }));
   CHECK(refused("run: an input that is updated must be bound to memory that can be written", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {1});

@@ -463,6 +463,8 @@ TEST_CASE("expressions that cannot be minimized or updated are refused, and the 
   CHECK(has(refusal([&] { g.apply_gradients(adam, list{n}, list{n}); }), "float"));
   CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{}); }),
             "one gradient for each parameter (0 and 1)"));
+  CHECK(has(refusal([&] { g.apply_gradients(adam, list{}, list{}); }), "there must be parameters to update"));
+  CHECK(has(refusal([&] { g.minimize(loss, adam, list{}); }), "there must be parameters to update"));
   CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{z}); }), "x double [3] and z double [2]"));
   CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{f}); }), "element and the shape"));
   CHECK(has(refusal([&] { g.compile({}, {}, {.updates = {{y, x}}}); }), "must be an input of the graph"));

@@ -72,6 +72,7 @@ training_step graph::steps(Optimizer const& optimizer, expressions const& parame
     detail::raise<refusals::dynamic_gradient_count>(b, r,
                                                     extent::of(static_cast<std::int64_t>(gradients.size())),
                                                     extent::of(static_cast<std::int64_t>(parameters.size())));
+  if (parameters.empty()) detail::raise<refusals::dynamic_no_parameters>(b, r);
   if constexpr (requires { optimizer.settings_fit(); })
     if (!optimizer.settings_fit()) detail::refuse_settings(b, r);
   std::vector<bool> seen(updatable.size());

@@ -36,6 +36,7 @@ COTANGENT_REFUSAL_OF(dynamic_write_twice, allowed, "cotangent: write: an element
 COTANGENT_REFUSAL_OF(dynamic_update_input, allowed, "cotangent: update: the target must be an input of the graph")
 COTANGENT_REFUSAL_OF(dynamic_update_twice, allowed, "cotangent: update: an input must be updated by one value only")
 COTANGENT_REFUSAL_OF(dynamic_update_type, allowed, "cotangent: update: the new value must have the element and the shape of the input")
+COTANGENT_REFUSAL_OF(dynamic_no_parameters, allowed, "cotangent: apply_gradients, minimize: there must be parameters to update")
 COTANGENT_REFUSAL(dynamic_gradient_count, equal, gradients_given, parameters_given, "cotangent: apply_gradients: there must be one gradient for each parameter")
 
 COTANGENT_REFUSAL_OF(program_empty, allowed, "cotangent: program: a program must be compiled before it is used; this one is default-constructed or moved from")

@@ -89,7 +89,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
         why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(), why<refusals::dynamic_sum_alone>(),
         why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(), why<refusals::dynamic_write_body>(),
         why<refusals::dynamic_in_body>(),
-        why<refusals::dynamic_update_input>(), why<refusals::dynamic_update_twice>(),
+        why<refusals::dynamic_update_input>(), why<refusals::dynamic_update_twice>(), why<refusals::dynamic_no_parameters>(),
         why<refusals::eager_no_value>(), why<refusals::eager_other_recorder>(), why<refusals::eager_ended>(),
         why<refusals::eager_no_gradient>(), why<refusals::eager_untracked>(), why<refusals::eager_set>(),
         why<refusals::order_cycle>(), why<refusals::budget_too_small>(), why<refusals::linear_map_in_body>()})
