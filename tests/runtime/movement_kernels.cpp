@@ -377,6 +377,10 @@ TEMPLATE_TEST_CASE("arg_max finds the first maximum along any axis",
         REQUIRE(agrees<T, std::int32_t>(3, axis, inner, true, x.begin()));
         REQUIRE(agrees<T, int64_t>(3, axis, inner, false, x.begin()));
       }
+  // an empty axis, whose elements have no memory: no pointer into it is formed
+  std::vector<int64_t> y(6, 9);
+  kernels::arg_max(2, 0, 3, static_cast<T const*>(nullptr), 0, 3, 1, y.data(), 3, int64_t(1));
+  CHECK(y == std::vector<int64_t>(6, 0));
 }
 
 #if !COTANGENT_ABI_FAST

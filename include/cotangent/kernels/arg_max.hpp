@@ -107,14 +107,18 @@ void arg_max(std::int64_t outer, std::int64_t axis, std::int64_t inner, T const*
           detail::first_largest_of_columns(axis, x + o * x_outer + i, x_axis, y + o * y_outer + i * y_inner,
                                            y_inner);
     for (; i < inner; ++i) {
-      T const* const row = x + o * x_outer + i * x_inner;
       Index& result = y[o * y_outer + i * y_inner];
+      if (axis == 0) { // (x may be null)
+        result = Index{};
+        continue;
+      }
+      T const* const row = x + o * x_outer + i * x_inner;
       if constexpr (packs)
         if (x_axis == 1 && axis >= 2 * w && short_axis) {
           result = static_cast<Index>(detail::first_largest_of_row(axis, row));
           continue;
         }
-      result = axis > 0 ? static_cast<Index>(detail::first_largest(1, axis, row, x_axis, *row, 0)) : Index{};
+      result = static_cast<Index>(detail::first_largest(1, axis, row, x_axis, *row, 0));
     }
   }
 }
