@@ -50,6 +50,16 @@ TEST_CASE("all but the last and all but the first of a named axis have one exten
   ct::tensor<double, 4> s{1, 2, 3, 4};
   CHECK(ct::grad(rosenbrock)(s)(3) == Approx(200. * (4 - 9)));
 }
+TEST_CASE("A column and argmax of a matrix without rows form no pointers into memory that is not there") {
+  constexpr auto column = [](auto m) { return m(ct::all, 1); };
+  constexpr auto total = [](auto m) { return ct::sum(ct::sin(m(ct::all, 1))); };
+  constexpr auto largest = [](auto m) { return ct::argmax(m, ct::axes<0>); };
+  ct::tensor<double, "n", 3> const x(0);
+  CHECK(ct::compiled(column)(x).size() == 0);
+  CHECK(ct::grad(total)(x).size() == 0);
+  auto const first = ct::compiled(largest)(x);
+  CHECK((first(0) == 0 && first(1) == 0 && first(2) == 0));
+}
 TEST_CASE("bounds of a range and positions count from the end") {
   ct::tensor<double, "n"> x(5), y(2), z(4);
   for (int i = 0; i < 5; ++i) x(i) = i;

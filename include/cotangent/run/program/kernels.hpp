@@ -33,7 +33,8 @@ template <class Stage, int K, class Context> struct kernel {
 
   template <int J> static auto* pointer(Context const& x) noexcept {
     constexpr std::int32_t own = detail::shared_code<Stage, simd::bytes>::value.own.data[P.kernel_accesses.data[N.first_instance + J]];
-    return reinterpret_cast<element_at<J>*>(x.buffer[own]) + x.value(place<J>.offset);
+    auto* const first = reinterpret_cast<element_at<J>*>(x.buffer[own]);
+    return first == nullptr ? first : first + x.value(place<J>.offset); // (an empty tensor may have no memory)
   }
   template <int J> static box layout(Context const& x) noexcept {
     constexpr extend::dimensions d = g.shape(value_of(J));
