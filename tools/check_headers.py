@@ -90,7 +90,7 @@ def complaints_of_form(header, text):
         yield "COTANGENT_COLD_BEGIN and COTANGENT_COLD_END must bracket all of its code, once"
     if not brackets and header.startswith(COLD) and not header.endswith("/refusals.hpp") and re.search(r"^namespace", text, re.M):
         yield "prepares programs: bracket its code with COTANGENT_COLD_BEGIN and COTANGENT_COLD_END (see core/abi.hpp)"
-    if brackets and re.search(r"^#[ \t]*include", text[text.index("COTANGENT_COLD_BEGIN\n"):], re.M):
+    if "BEGIN" in brackets and re.search(r"^#[ \t]*include", text[text.index("COTANGENT_COLD_BEGIN\n"):], re.M):
         yield "includes a header after COTANGENT_COLD_BEGIN"
 
 
