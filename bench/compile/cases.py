@@ -131,6 +131,7 @@ CASES = {
 }
 SLOW = {
     "run-time graph, -O2": (DYNAMIC, ["-O2"]),
+    "run-time graph with optimized passes, -O2": (DYNAMIC, ["-O2", "-DCOTANGENT_OPTIMIZE_PASSES=1"]),
     "run-time graph, -O0": (DYNAMIC, ["-O0"]),
     "run-time graph with the separate half, -O2": (DYNAMIC, ["-O2", "-DCOTANGENT_SEPARATE"]),
     "the separate half, -O2": ("#include <cotangent/separate.hpp>\n", ["-O2"]),
