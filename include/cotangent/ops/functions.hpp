@@ -109,7 +109,7 @@ struct round : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::round_to_even(x); }
 };
 
-/// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
+/// Value: x in radians; 1.6 ulp for every angle
 /// Adjoint: dy cos(x)
 /// Edges: NaN for infinite angles
 struct sin : extend::elementwise<1> {
@@ -119,7 +119,7 @@ struct sin : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::sin(x); }
   static constexpr term partial(auto const& r, int);
 };
-/// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
+/// Value: x in radians; 1.6 ulp for every angle
 /// Adjoint: -dy sin(x)
 /// Edges: NaN for infinite angles
 struct cos : extend::elementwise<1> {

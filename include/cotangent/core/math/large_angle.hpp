@@ -59,10 +59,9 @@ constexpr large_angle reduce_large_angle(double x) {
   int top = 5;
   double unit = 0x1p-31; // of the first word that is not zero
   while (top > 2 && product[top] == 0) --top, unit *= 0x1p-32;
-  double const high = product[top] + (product[top - 1] & 0xfffff800) * 0x1p-32;
-  double const low = (product[top - 1] & 0x7ff) * 0x1p-32 + product[top - 2] * 0x1p-64;
-  double const r =
-      fma(high, 0x1.921fb54442d18p+1, fma(high, 0x1.1a62633145c06p-53, mul(low, 0x1.921fb54442d18p+1)));
+  double const high = product[top], low = product[top - 1] * 0x1p-32 + product[top - 2] * 0x1p-64;
+  double const part = mul(high, 0x1.921fbp+1); // exact: 32 and 21 bits
+  double const r = part + fma(high, 0x1.5110b4611a626p-21, mul(low, 0x1.921fb54442d18p+1));
   return {negative ? -r * unit : r * unit, quadrant};
 }
 
