@@ -5,6 +5,7 @@
 #include <cotangent/core/math/gamma.hpp>
 #include <cotangent/core/math/inverse.hpp>
 #include <cotangent/core/math/normal.hpp>
+#include <cotangent/core/math/normal_quantile.hpp>
 #include <cotangent/core/math/roots.hpp>
 #include <cotangent/kernels/simd.hpp>
 
@@ -147,17 +148,15 @@ TEMPLATE_TEST_CASE("logarithms are accurate to two units in the last place", "[m
     expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -1 + 1e-7, high, 1.6);
 }
 
-TEMPLATE_TEST_CASE("sine and cosine are accurate to two units in the last place for every angle",
-                   "[math]", float, double) {
+TEMPLATE_TEST_CASE("sine, cosine and tangent are accurate for every angle", "[math]", float, double) {
   constexpr bool d = is_double<TestType>;
   double const far = d ? 1e9 : 1e5, largest = std::numeric_limits<TestType>::max();
-  double const limit = math::has_fma ? 1.7 : 2.6;
   for (double const to : {10.0, far, largest / 2}) {
     double const from = math::is_fast ? 0.001 : -to;
-    expect<TestType>("sin", COTANGENT_FUNCTION(sin), apart<sinl>, from, to, limit);
-    expect<TestType>("cos", COTANGENT_FUNCTION(cos), apart<cosl>, from, to, limit);
+    expect<TestType>("sin", COTANGENT_FUNCTION(sin), apart<sinl>, from, to, 1.7);
+    expect<TestType>("cos", COTANGENT_FUNCTION(cos), apart<cosl>, from, to, 1.7);
+    expect<TestType>("tan", COTANGENT_FUNCTION(tan), apart<tanl>, from, to, 3.8);
   }
-  expect<TestType>("tan", COTANGENT_FUNCTION(tan), apart<tanl>, 0.001, 100, 4);
 }
 
 TEMPLATE_TEST_CASE("hyperbolic functions are accurate to three units in the last place",
@@ -196,13 +195,37 @@ TEMPLATE_TEST_CASE("the error function is accurate to two units in the last plac
   expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, -1, -0.001, 2);
 }
 
-TEMPLATE_TEST_CASE("the normal distribution function is accurate to 4.5 units in both tails",
+namespace {
+
+long double normal_log_reference(long double x) {
+  return x > 0 ? apart<log1pl>(-normal_reference(-x)) : apart<logl>(normal_reference(x));
+}
+/// From a double near the root, by two Newton steps on the smaller of both tails.
+long double normal_quantile_reference(long double p) {
+  long double const tail = p > 0.5L ? 1 - p : p;
+  long double x = math::normal_quantile(static_cast<double>(tail));
+  for (int k = 0; k < 2; ++k) {
+    long double const density = 0.398942280401432677939946059934381868L * apart<expl>(-x * x / 2);
+    x -= (normal_reference(x) - tail) / density;
+  }
+  return p > 0.5L ? -x : x;
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("the normal distribution, its logarithm and its inverse are accurate to four units in both tails",
                    "[math]", float, double) {
-  double const lowest = math::is_fast         ? (is_double<TestType> ? -37 : -13)
-                        : is_double<TestType> ? -38.5
-                                              : -14.2;
-  expect<TestType>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, lowest, 9, 4.5);
-  expect<TestType>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, -1, -0.001, 4.5);
+  constexpr bool d = is_double<TestType>;
+  double const lowest = math::is_fast ? (d ? -37 : -13) : d ? -38.5 : -14.2, highest = math::is_fast ? (d ? 30 : 9) : d ? 37 : 12,
+               least = d ? 1e-300 : 1e-37;
+  expect<TestType>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, lowest, 9, 4);
+  expect<TestType>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, -1.5, -0.5, 4);
+  expect<TestType>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, d ? -100 : -15, highest, 3.8);
+  expect<TestType>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, 0.5, 1.5, 3.8);
+  expect<TestType>("normal_quantile", COTANGENT_FUNCTION(normal_quantile), normal_quantile_reference, least, 0.4999, 4);
+  expect<TestType>("normal_quantile", COTANGENT_FUNCTION(normal_quantile), normal_quantile_reference, 0.7, 0.999, 4);
+  expect<TestType>("erfc", COTANGENT_FUNCTION(erfc), apart<erfcl>, -6, math::is_fast ? (d ? 25 : 9) : d ? 26.5 : 9.9, 3.7);
+  expect<TestType>("erfc", COTANGENT_FUNCTION(erfc), apart<erfcl>, 0.5, 1.5, 3.7);
 }
 
 namespace {

@@ -58,6 +58,13 @@ static_assert(-5.7313e-17f < left && left < -5.7312e-17f);
 static_assert(ct::compiled(smooth)(-std::numeric_limits<double>::infinity()) == 0 &&
               ct::grad(smooth)(-std::numeric_limits<double>::infinity()) == 0);
 
+// There x + sqrt(x x + 4) has, too.
+constexpr auto soft = [](auto x) { return ct::squareplus(x); };
+constexpr double far_left = ct::compiled(soft)(-1e8), slope = ct::grad(soft)(-1e8);
+static_assert(0.9999999e-8 < far_left && far_left < 1.0000001e-8 && 0.9999999e-16 < slope && slope < 1.0000001e-16);
+static_assert(ct::compiled(soft)(0.0) == 1 && ct::grad(soft)(0.0) == 0.5);
+static_assert(ct::compiled(soft)(-std::numeric_limits<double>::infinity()) == 0);
+
 constexpr auto chosen = [](auto x, auto i) {
   return ct::sum(ct::batch_take(ct::stop_gradient(x), i) + 0 * ct::sum(x));
 };

@@ -20,7 +20,7 @@ COTANGENT_FORMULA constexpr twofold<V> exact_product(V const& a, V const& b) {
   V const p = rounded(mul(a, b));
   if constexpr (has_fma) return {p, fma(a, b, -p)};
   else { // Dekker's splitting
-    V const splitter = constant<V>(134217729.0);
+    V const splitter = constant<V>(single<V> ? 4097 : 134217729);
     V const as = rounded(a * splitter), bs = rounded(b * splitter);
     V const ah = rounded(as - rounded(as - a)), bh = rounded(bs - rounded(bs - b));
     V const al = rounded(a - ah), bl = rounded(b - bh);

@@ -68,7 +68,12 @@ struct mish_fn {
 struct squareplus_fn {
   static constexpr char const* name = "squareplus";
   using emits = operations<>;
-  constexpr term operator()(auto x, auto b) const { return 0.5 * (x + extend::apply<op::sqrt>(x * x + b)); }
+  constexpr term operator()(auto x, auto b) const {
+    // (x + root) / 2 without its cancellation below 0, where it is b / 2 (root - x)
+    auto const below = x < 0;
+    auto const sum = extend::apply<op::sqrt>(x * x + b) + extend::select(below, -x, x);
+    return 0.5 * extend::select(below, b / sum, sum);
+  }
 };
 struct sparse_plus_fn {
   static constexpr char const* name = "sparse_plus";

@@ -19,7 +19,7 @@ struct erf : extend::elementwise<1> {
     return 1.1283791670955125738961589031215 * extend::apply<exp>(-(r.x() * r.x()));
   }
 };
-/// Value: 1 - erf(x), without its cancellation; 4 ulp (4.5 without FMA)
+/// Value: 1 - erf(x), without its cancellation; 3.7 ulp
 /// Adjoint: -dy 2 / sqrt(pi) exp(-x x)
 struct erfc : extend::elementwise<1> {
   static constexpr char const* name = "erfc";
@@ -40,7 +40,7 @@ struct erfinv : extend::elementwise<1> {
     return 0.88622692545275801364908374167057 * extend::apply<exp>(r.y() * r.y());
   }
 };
-/// Value: the probability that a standard normal number is less than x; 4 ulp in both tails (4.6 without FMA)
+/// Value: the probability that a standard normal number is less than x; 3.9 ulp in both tails
 /// Adjoint: dy exp(-x x / 2) / sqrt(2 pi)
 struct normal_cdf : extend::elementwise<1> {
   static constexpr char const* name = "normal_cdf";
@@ -50,7 +50,7 @@ struct normal_cdf : extend::elementwise<1> {
     return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()));
   }
 };
-/// Value: the logarithm of normal_cdf, 5.4 ulp in both tails (5.6 without FMA)
+/// Value: the logarithm of normal_cdf, 3.5 ulp in both tails
 /// Adjoint: dy exp(-x x / 2 - y) / sqrt(2 pi)
 struct normal_log_cdf : extend::elementwise<1> {
   static constexpr char const* name = "normal_log_cdf";
