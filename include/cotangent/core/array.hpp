@@ -28,7 +28,7 @@ template <class T> constexpr void copy_elements(T* to, T const* from, int count)
 /// `_GLIBCXX_DEBUG`, and needs its header everywhere. Accessors of this class have one statement. Elements
 /// are default constructible; their indices are ints, as everywhere in a graph. Bounds are checked only with
 /// COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS. Functions that copy all elements are not inlined: passes that run at
-/// run time would have such a loop at every call.
+/// run time would have such a loop at every call. Accessors always are, also in passes that are compiled without optimization.
 template <class T>
 class array {
 public:
@@ -76,21 +76,21 @@ public:
     return first_[i < 0 || i >= size_ ? (detail::index_is_out_of_range(), 0) : i];
   }
 #else
-  constexpr T& operator[](int i) { return first_[i]; }
-  constexpr T const& operator[](int i) const { return first_[i]; }
+  [[gnu::always_inline]] constexpr T& operator[](int i) { return first_[i]; }
+  [[gnu::always_inline]] constexpr T const& operator[](int i) const { return first_[i]; }
 #endif
   constexpr T& back() { return (*this)[size_ - 1]; }
   constexpr T const& back() const { return (*this)[size_ - 1]; }
 
-  constexpr int size() const noexcept { return size_; }
+  [[gnu::always_inline]] constexpr int size() const noexcept { return size_; }
   constexpr int capacity() const noexcept { return capacity_; }
-  constexpr bool empty() const noexcept { return size_ == 0; }
-  constexpr T* data() noexcept { return first_; }
-  constexpr T const* data() const noexcept { return first_; }
-  constexpr T* begin() noexcept { return first_; }
-  constexpr T const* begin() const noexcept { return first_; }
-  constexpr T* end() noexcept { return first_ + size_; }
-  constexpr T const* end() const noexcept { return first_ + size_; }
+  [[gnu::always_inline]] constexpr bool empty() const noexcept { return size_ == 0; }
+  [[gnu::always_inline]] constexpr T* data() noexcept { return first_; }
+  [[gnu::always_inline]] constexpr T const* data() const noexcept { return first_; }
+  [[gnu::always_inline]] constexpr T* begin() noexcept { return first_; }
+  [[gnu::always_inline]] constexpr T const* begin() const noexcept { return first_; }
+  [[gnu::always_inline]] constexpr T* end() noexcept { return first_ + size_; }
+  [[gnu::always_inline]] constexpr T const* end() const noexcept { return first_ + size_; }
 
   /// Appends and returns the index of the new element. The argument may live in this array.
   constexpr int push(T const& value) {
@@ -111,7 +111,7 @@ public:
     return first_ + (size_ - count);
   }
   constexpr T pop() { return static_cast<T&&>(first_[--size_]); }
-  constexpr void clear() noexcept { size_ = 0; }
+  [[gnu::always_inline]] constexpr void clear() noexcept { size_ = 0; }
   constexpr void reserve(int capacity) {
     if (capacity > capacity_) grow(capacity);
   }
