@@ -4,8 +4,10 @@
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/linalg.hpp>
+#include <cotangent/numeric.hpp>
 #include <cotangent/random.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -54,6 +56,23 @@ TEST_CASE("logcumsumexp begins after elements of probability 0, without overflow
   CHECK(std::isnan(nan(1)));
   CHECK(std::isnan(nan(2)));
   CHECK(ct::compiled(running)(ct::tensor<double, 0>{}).size() == 0);
+}
+
+TEST_CASE("covariances of no observations or one are NaN") {
+  constexpr auto of = [](auto x) { return ct::cov(x); };
+  constexpr auto correlation = [](auto x) { return ct::corrcoef(x); };
+  auto const all_nan = [](auto const& y) { return std::all_of(y.begin(), y.end(), [](double e) { return std::isnan(e); }); };
+  CHECK(std::isnan(ct::compiled(of)(ct::tensor<double, 0>{})));
+  CHECK(std::isnan(ct::compiled(of)(ct::tensor<double, 1>{3})));
+  CHECK(all_nan(ct::compiled(of)(ct::tensor<double, 2, 0>{})));
+  CHECK(all_nan(ct::compiled(correlation)(ct::tensor<double, 2, 0>{})));
+  for (int n : {0, 1, 2}) { // of a size that comes with the call
+    ct::tensor<double, 2, "n"> x(n);
+    for (int k = 0; k < 2 * n; ++k) x.data()[k] = k * k;
+    CHECK(all_nan(ct::compiled(of)(x)) == (n < 2));
+    CHECK(all_nan(ct::compiled(correlation)(x)) == (n < 2));
+  }
+  CHECK(ct::compiled(of)(ct::tensor<double, 2>{1, 4}) == 4.5);
 }
 
 TEST_CASE("a quantile outside of [0, 1] is reported, of one element, too") {

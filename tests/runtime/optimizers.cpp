@@ -494,6 +494,8 @@ TEST_CASE("Settings that an optimizer cannot use are refused where it is given p
   check_settings(false, ct::sgd{.learning_rate = NAN});
   check_settings(false, ct::sgd{.momentum = 1});
   check_settings(false, ct::sgd{.weight_decay = INFINITY});
+  check_settings(false, ct::sgd{.nesterov = true});
+  check_settings(true, ct::sgd{.momentum = 0.5, .nesterov = true});
   check_settings(true, ct::adam{.beta1 = 0, .epsilon = 0});
   check_settings(false, ct::adam{.beta1 = 2});
   check_settings(false, ct::adamw{.beta2 = 1});

@@ -122,7 +122,8 @@ struct cov_fn {
   constexpr term operator()(auto x) const {
     builder& b = *x.b;
     if (x.rank() != 1 && x.rank() != 2) return b.template refuse<refusals::covariance_rank>(2, x.rank(), b.place), x;
-    term const apart = centered(x), number = extend::count_of(x, 1u << (x.rank() - 1), b.shape(dimensions{})) - 1;
+    term const count = extend::count_of(x, 1u << (x.rank() - 1), b.shape(dimensions{}));
+    term const apart = centered(x), number = extend::apply<op::max>(count, extend::constant_like(count, 1)) - 1;
     return (x.rank() == 1 ? extend::sum(apart * apart, 1u) : extend::matmul(apart, extend::transpose(apart))) / number;
   }
 };
@@ -133,7 +134,9 @@ struct corrcoef_fn {
     if (x.rank() != 2) return x.b->template refuse<refusals::covariance_rank>(2, x.rank(), x.b->place), x;
     term const apart = centered(x);
     term const rows = apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(extend::sum(apart * apart, 2u, true)));
-    return extend::matmul(rows, extend::transpose(rows));
+    term const count = extend::count_of(x, 2u, x.b->shape(dimensions{}));
+    term const defined = extend::apply<op::min>(count, extend::constant_like(count, 1)); // 0 of no observations, for 0 / 0
+    return extend::matmul(rows, extend::transpose(rows)) / defined;
   }
 };
 struct kron_fn {

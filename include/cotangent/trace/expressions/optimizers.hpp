@@ -22,7 +22,7 @@ namespace cotangent {
 
 namespace refusals {
 COTANGENT_REFUSAL_OF(parameter_of_half, allowed, "cotangent: update: a parameter of half precision must be updated as float, ct::convert<float>(p); graph::minimize and trainers do so")
-COTANGENT_REFUSAL_OF(optimizer_settings, allowed, "cotangent: optimizer: momentum, alpha, beta1 and beta2 must be at least 0 and less than 1, epsilon at least 0, and all settings finite")
+COTANGENT_REFUSAL_OF(optimizer_settings, allowed, "cotangent: optimizer: momentum, alpha, beta1 and beta2 must be at least 0 and less than 1, epsilon at least 0, and all settings finite; nesterov needs a momentum")
 } // namespace refusals
 
 namespace detail {
@@ -106,7 +106,7 @@ struct sgd {
   static constexpr bool counts = false;
   constexpr int slots() const noexcept { return momentum == 0 ? 0 : 1; }
   constexpr bool settings_fit() const noexcept {
-    return detail::is_decay(momentum) && detail::is_finite(learning_rate) && detail::is_finite(dampening) &&
+    return detail::is_decay(momentum) && (momentum != 0 || !nesterov) && detail::is_finite(learning_rate) && detail::is_finite(dampening) &&
            detail::is_finite(weight_decay);
   }
 
