@@ -3,8 +3,8 @@
 """Writes the entries of functions into the reference, from the docstrings of their operations.
 
 Between the lines <!-- functions: HEADER --> and <!-- /functions --> of a page stands an entry for each operation of one operand
-in the header, in the order of its list of operations. An entry has the sections of the docstring: Value, Adjoint, Edges and
-Elements, each on lines of its own.
+in the header, in the order of its list of operations. An entry has the sections of the docstring: Value, Adjoint, Edges,
+Elements and Example (see examples.py), each on lines of its own.
 
 usage: reference.py PROJECT_FOLDER           reports pages that differ
        reference.py --write PROJECT_FOLDER   writes them
@@ -16,7 +16,7 @@ import sys
 import textwrap
 
 STRUCT = re.compile(r"((?:^/// .*\n)+)struct (\w+) : extend::elementwise<1> \{\n(?:.*\n)*?  static constexpr char const\* name = \"(\w+)\";", re.M)
-SECTION = re.compile(r"^(Value|Adjoint|Edges|Elements): ", re.M)
+SECTION = re.compile(r"^(Value|Adjoint|Edges|Elements|Example): ", re.M)
 BLOCK = re.compile(r"(<!-- functions: (\S+) -->\n)(.*?)(<!-- /functions -->)", re.S)
 
 

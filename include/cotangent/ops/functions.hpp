@@ -16,6 +16,7 @@ namespace op {
 /// Value: 1 ulp (1.2 without FMA)
 /// Adjoint: dy y
 /// Edges: overflows to infinity, underflows to 0
+/// Example: for `x = {0, 1}`, `ct::exp(x)` is `{1, 2.71828}`; the gradient of its sum is `{1, 2.71828}`
 struct exp : extend::elementwise<1> {
   static constexpr char const* name = "exp";
   static constexpr float cost = 12;
@@ -26,6 +27,7 @@ struct exp : extend::elementwise<1> {
 /// Value: 1 ulp
 /// Adjoint: dy / x
 /// Edges: -infinity at 0, NaN below
+/// Example: for `x = {1, 2}`, `ct::log(x)` is `{0, 0.693147}`; the gradient of its sum is `{1, 0.5}`
 struct log : extend::elementwise<1> {
   static constexpr char const* name = "log";
   static constexpr float cost = 14;
@@ -37,6 +39,7 @@ struct log : extend::elementwise<1> {
 /// Value: the square root, correctly rounded
 /// Adjoint: dy / (2 y)
 /// Edges: the adjoint is infinite at 0; NaN for x < 0
+/// Example: for `x = {4, 9}`, `ct::sqrt(x)` is `{2, 3}`; the gradient of its sum is `{0.25, 0.166667}`
 struct sqrt : extend::elementwise<1> {
   static constexpr char const* name = "sqrt";
   static constexpr float cost = 5;
@@ -48,6 +51,7 @@ struct sqrt : extend::elementwise<1> {
 /// Value: x x
 /// Adjoint: 2 x dy
 /// Elements: any numbers
+/// Example: for `x = {2, -3}`, `ct::square(x)` is `{4, 9}`; the gradient of its sum is `{4, -6}`
 struct square : extend::elementwise<1> {
   static constexpr char const* name = "square";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -58,12 +62,11 @@ struct square : extend::elementwise<1> {
 /// Value: 1 / x
 /// Adjoint: -dy y y
 /// Edges: infinite at 0
+/// Example: for `x = {2, -4}`, `ct::reciprocal(x)` is `{0.5, -0.25}`; the gradient of its sum is `{-0.25, -0.0625}`
 struct reciprocal : extend::elementwise<1> {
   static constexpr char const* name = "reciprocal";
   static constexpr float cost = 4;
-  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) {
-    return static_cast<V>(math::broadcast<V>(1) / x);
-  }
+  template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return static_cast<V>(math::broadcast<V>(1) / x); }
   // Not dy (y y), which overflows and underflows earlier.
   static constexpr void adjoint(auto& r) { r.give(0, -(r.dy() * r.y() * r.y())); }
   static constexpr void tangent(auto& r) { r.give(-(r.dx() * r.y() * r.y())); }
@@ -72,6 +75,7 @@ struct reciprocal : extend::elementwise<1> {
 /// Adjoint: dy sign(x)
 /// Edges: the adjoint is 0 at 0
 /// Elements: any numbers
+/// Example: for `x = {2, -3, 0}`, `ct::abs(x)` is `{2, 3, 0}`; the gradient of its sum is `{1, -1, 0}`
 struct abs : extend::elementwise<1> {
   static constexpr char const* name = "abs";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -82,13 +86,13 @@ struct abs : extend::elementwise<1> {
 /// Value: -1, 0 or 1; NaN gives NaN
 /// Adjoint: 0
 /// Elements: any numbers
+/// Example: for `x = {2, -3, 0}`, `ct::sign(x)` is `{1, -1, 0}`; the gradient of its sum is `{0, 0, 0}`
 struct sign : extend::elementwise<1> {
   static constexpr char const* name = "sign";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr derivative_kind derivative = derivative_kind::zero;
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) {
-    V const zero{};
-    V const one = math::broadcast<V>(1);
+    V const zero{}, one = math::broadcast<V>(1);
     return math::select(x > zero, one, math::select(x < zero, static_cast<V>(-one), x));
   }
 };
@@ -96,6 +100,7 @@ constexpr term abs::partial(auto const& r, int) { return extend::apply<sign>(r.x
 
 /// Value: the largest integer that is at most x
 /// Adjoint: 0
+/// Example: for `x = {1.5, -1.5}`, `ct::floor(x)` is `{1, -2}`; the gradient of its sum is `{0, 0}`
 struct floor : extend::elementwise<1> {
   static constexpr char const* name = "floor";
   static constexpr derivative_kind derivative = derivative_kind::zero;
@@ -112,6 +117,7 @@ struct round : extend::elementwise<1> {
 /// Value: x in radians; 1.6 ulp for every angle
 /// Adjoint: dy cos(x)
 /// Edges: NaN for infinite angles
+/// Example: for `x = {0, 1}`, `ct::sin(x)` is `{0, 0.841471}`; the gradient of its sum is `{1, 0.540302}`
 struct sin : extend::elementwise<1> {
   static constexpr char const* name = "sin";
   using emits = operations<struct cos>;
@@ -122,6 +128,7 @@ struct sin : extend::elementwise<1> {
 /// Value: x in radians; 1.6 ulp for every angle
 /// Adjoint: -dy sin(x)
 /// Edges: NaN for infinite angles
+/// Example: for `x = {0, 1}`, `ct::cos(x)` is `{1, 0.540302}`; the gradient of its sum is `{0, -0.841471}`
 struct cos : extend::elementwise<1> {
   static constexpr char const* name = "cos";
   using emits = operations<sin>;
@@ -133,6 +140,7 @@ constexpr term sin::partial(auto const& r, int) { return extend::apply<cos>(r.x(
 
 /// Value: the angle in (-pi/2, pi/2) that has the tangent x; 2 ulp
 /// Adjoint: dy / (1 + x x)
+/// Example: for `x = {0, 1}`, `ct::atan(x)` is `{0, 0.785398}`; the gradient of its sum is `{1, 0.5}`
 struct atan : extend::elementwise<1> {
   static constexpr char const* name = "atan";
   static constexpr float cost = 20;
@@ -144,6 +152,7 @@ struct atan : extend::elementwise<1> {
 /// Value: 3 ulp
 /// Adjoint: dy cosh(x)
 /// Edges: overflows to infinity
+/// Example: for `x = {0, 1}`, `ct::sinh(x)` is `{0, 1.1752}`; the gradient of its sum is `{1, 1.54308}`
 struct sinh : extend::elementwise<1> {
   static constexpr char const* name = "sinh";
   using emits = operations<struct cosh>;
@@ -154,6 +163,7 @@ struct sinh : extend::elementwise<1> {
 /// Value: 3 ulp
 /// Adjoint: dy sinh(x)
 /// Edges: overflows to infinity
+/// Example: for `x = {0, 1}`, `ct::cosh(x)` is `{1, 1.54308}`; the gradient of its sum is `{0, 1.1752}`
 struct cosh : extend::elementwise<1> {
   static constexpr char const* name = "cosh";
   using emits = operations<sinh>;
@@ -164,6 +174,7 @@ struct cosh : extend::elementwise<1> {
 /// Value: the number that has the hyperbolic sine x; 3 ulp
 /// Adjoint: dy / sqrt(1 + x x)
 /// Edges: the adjoint is 0 where x x overflows
+/// Example: for `x = {0, 1}`, `ct::asinh(x)` is `{0, 0.881374}`; the gradient of its sum is `{1, 0.707107}`
 struct asinh : extend::elementwise<1> {
   static constexpr char const* name = "asinh";
   static constexpr float cost = 26;
@@ -176,6 +187,7 @@ constexpr term sinh::partial(auto const& r, int) { return extend::apply<cosh>(r.
 
 /// Value: 2.7 ulp
 /// Adjoint: dy (1 - y y)
+/// Example: for `x = {0, 1}`, `ct::tanh(x)` is `{0, 0.761594}`; the gradient of its sum is `{1, 0.419974}`
 struct tanh : extend::elementwise<1> {
   static constexpr char const* name = "tanh";
   static constexpr float cost = 20;
@@ -185,6 +197,7 @@ struct tanh : extend::elementwise<1> {
 
 /// Value: 1 / (1 + exp(-x)), 2.6 ulp in both tails
 /// Adjoint: dy y (1 - y)
+/// Example: for `x = {0, 1}`, `ct::sigmoid(x)` is `{0.5, 0.731059}`; the gradient of its sum is `{0.25, 0.196612}`
 struct sigmoid : extend::elementwise<1> {
   static constexpr char const* name = "sigmoid";
   using emits = operations<struct softplus>;
@@ -195,6 +208,7 @@ struct sigmoid : extend::elementwise<1> {
 
 /// Value: log(1 + exp(x)), 3 ulp, without overflow
 /// Adjoint: dy sigmoid(x)
+/// Example: for `x = {0, 1}`, `ct::softplus(x)` is `{0.693147, 1.31326}`; the gradient of its sum is `{0.5, 0.731059}`
 struct softplus : extend::elementwise<1> {
   static constexpr char const* name = "softplus";
   using emits = operations<sigmoid>;
@@ -206,6 +220,7 @@ struct softplus : extend::elementwise<1> {
 /// Value: log(1 + x), 2 ulp, also near 0
 /// Adjoint: dy / (1 + x)
 /// Edges: -infinity at -1, NaN below
+/// Example: for `x = {0, 1}`, `ct::log1p(x)` is `{0, 0.693147}`; the gradient of its sum is `{1, 0.5}`
 struct log1p : extend::elementwise<1> {
   static constexpr char const* name = "log1p";
   static constexpr float cost = 16;
@@ -216,6 +231,7 @@ struct log1p : extend::elementwise<1> {
 
 /// Value: exp(x) - 1, 2 ulp, also near 0
 /// Adjoint: dy (y + 1)
+/// Example: for `x = {0, 1}`, `ct::expm1(x)` is `{0, 1.71828}`; the gradient of its sum is `{1, 2.71828}`
 struct expm1 : extend::elementwise<1> {
   static constexpr char const* name = "expm1";
   static constexpr float cost = 14;
@@ -227,6 +243,7 @@ struct expm1 : extend::elementwise<1> {
 /// Adjoint: dy for x > 0, otherwise 0
 /// Edges: the adjoint is 0 at 0
 /// Elements: any numbers
+/// Example: for `x = {2, -3, 0}`, `ct::relu(x)` is `{2, 0, 0}`; the gradient of its sum is `{1, 0, 0}`
 struct relu : extend::elementwise<1> {
   static constexpr char const* name = "relu";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -234,9 +251,7 @@ struct relu : extend::elementwise<1> {
   static constexpr void adjoint(auto& r) { r.give(0, chosen(r, r.dy())); }
   static constexpr void tangent(auto& r) { r.give(chosen(r, r.dx())); }
   // Selects by the result, so that x need not be saved.
-  static constexpr term chosen(auto const& r, term d) {
-    return extend::select(r.y() > 0, d, extend::constant_like(d, 0));
-  }
+  static constexpr term chosen(auto const& r, term d) { return extend::select(r.y() > 0, d, extend::constant_like(d, 0)); }
 };
 
 /// x to the power p. Adjoints: dy p x^(p-1), which is 0 if p = x = 0; dy y log(x), which is 0 if x = 0 and p > 0.
@@ -280,10 +295,9 @@ struct min : extend::elementwise<2> {
 } // namespace op
 
 namespace detail {
-using function_operations =
-    operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::round, op::sin,
-               op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid, op::softplus, op::log1p,
-               op::expm1, op::relu, op::pow, op::max, op::min>;
+using function_operations = operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor,
+    op::round, op::sin, op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid, op::softplus, op::log1p,
+    op::expm1, op::relu, op::pow, op::max, op::min>;
 } // namespace detail
 
 // Their functions. Operands of different shapes broadcast; a literal takes the element type of the other operand. (Written

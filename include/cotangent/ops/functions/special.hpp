@@ -23,6 +23,7 @@ namespace op {
 /// Value: x in radians; 3.8 ulp for every angle
 /// Adjoint: dy (1 + y y)
 /// Edges: NaN for infinite angles
+/// Example: for `x = {0, 1}`, `ct::tan(x)` is `{0, 1.55741}`; the gradient of its sum is `{1, 3.42552}`
 struct tan : extend::elementwise<1> {
   static constexpr char const* name = "tan";
   static constexpr float cost = 30;
@@ -32,6 +33,7 @@ struct tan : extend::elementwise<1> {
 /// Value: the angle in [-pi/2, pi/2] that has the sine x; 3 ulp
 /// Adjoint: dy / sqrt((1 - x) (1 + x))
 /// Edges: NaN for |x| > 1; the adjoint is infinite at -1 and 1
+/// Example: for `x = {0, 0.5}`, `ct::asin(x)` is `{0, 0.523599}`; the gradient of its sum is `{1, 1.1547}`
 struct asin : extend::elementwise<1> {
   static constexpr char const* name = "asin";
   static constexpr float cost = 28;
@@ -43,6 +45,7 @@ struct asin : extend::elementwise<1> {
 /// Value: the angle in [0, pi] that has the cosine x; 3.5 ulp
 /// Adjoint: -dy / sqrt((1 - x) (1 + x))
 /// Edges: NaN for |x| > 1; the adjoint is infinite at -1 and 1
+/// Example: for `x = {0, 0.5}`, `ct::acos(x)` is `{1.5708, 1.0472}`; the gradient of its sum is `{-1, -1.1547}`
 struct acos : extend::elementwise<1> {
   static constexpr char const* name = "acos";
   static constexpr float cost = 32;
@@ -53,6 +56,7 @@ struct acos : extend::elementwise<1> {
 /// Value: the number of at least 0 that has the hyperbolic cosine x; 3 ulp
 /// Adjoint: dy / (sqrt(x - 1) sqrt(x + 1))
 /// Edges: NaN for x < 1; the adjoint is infinite at 1
+/// Example: for `x = {2, 3}`, `ct::acosh(x)` is `{1.31696, 1.76275}`; the gradient of its sum is `{0.57735, 0.353553}`
 struct acosh : extend::elementwise<1> {
   static constexpr char const* name = "acosh";
   static constexpr float cost = 30;
@@ -64,6 +68,7 @@ struct acosh : extend::elementwise<1> {
 /// Value: the number that has the hyperbolic tangent x; 3 ulp
 /// Adjoint: dy / ((1 - x) (1 + x))
 /// Edges: infinite at -1 and 1, NaN beyond
+/// Example: for `x = {0, 0.5}`, `ct::atanh(x)` is `{0, 0.549306}`; the gradient of its sum is `{1, 1.33333}`
 struct atanh : extend::elementwise<1> {
   static constexpr char const* name = "atanh";
   static constexpr float cost = 24;
@@ -75,6 +80,7 @@ struct atanh : extend::elementwise<1> {
 /// Value: 2 to the power x, 1 ulp (1.3 without FMA); exact for integers
 /// Adjoint: dy y log(2)
 /// Edges: overflows to infinity, underflows to 0
+/// Example: for `x = {0, 3}`, `ct::exp2(x)` is `{1, 8}`; the gradient of its sum is `{0.693147, 5.54518}`
 struct exp2 : extend::elementwise<1> {
   static constexpr char const* name = "exp2";
   static constexpr float cost = 12;
@@ -84,6 +90,7 @@ struct exp2 : extend::elementwise<1> {
 /// Value: the logarithm to the base 2, 2 ulp; exact for powers of 2
 /// Adjoint: dy / (x log(2))
 /// Edges: -infinity at 0, NaN below
+/// Example: for `x = {1, 8}`, `ct::log2(x)` is `{0, 3}`; the gradient of its sum is `{1.4427, 0.180337}`
 struct log2 : extend::elementwise<1> {
   static constexpr char const* name = "log2";
   static constexpr float cost = 16;
@@ -95,6 +102,7 @@ struct log2 : extend::elementwise<1> {
 /// Value: the logarithm to the base 10, 2 ulp; exact for powers of 10
 /// Adjoint: dy / (x log(10))
 /// Edges: -infinity at 0, NaN below
+/// Example: for `x = {1, 1000}`, `ct::log10(x)` is `{0, 3}`; the gradient of its sum is `{0.434294, 0.000434294}`
 struct log10 : extend::elementwise<1> {
   static constexpr char const* name = "log10";
   static constexpr float cost = 16;
@@ -106,6 +114,7 @@ struct log10 : extend::elementwise<1> {
 /// Value: the cube root, with the sign of x; 1 ulp
 /// Adjoint: dy / (3 y y)
 /// Edges: the adjoint is infinite at 0
+/// Example: for `x = {8, -27}`, `ct::cbrt(x)` is `{2, -3}`; the gradient of its sum is `{0.0833333, 0.037037}`
 struct cbrt : extend::elementwise<1> {
   static constexpr char const* name = "cbrt";
   static constexpr float cost = 36;
@@ -132,6 +141,8 @@ struct tetragamma : extend::elementwise<1> {
 /// Value: the derivative of digamma; 3 ulp for x > 0
 /// Adjoint: dy tetragamma(x)
 /// Edges: NaN at 0 and the negative integers
+/// Example: for `x = {1, 4.5}`, `ct::trigamma(x)` is `{1.64493, 0.248725}`; the gradient of its sum is `{-2.40411,
+///   -0.0615568}`
 struct trigamma : extend::elementwise<1> {
   static constexpr char const* name = "trigamma";
   using emits = operations<tetragamma>;
@@ -142,6 +153,7 @@ struct trigamma : extend::elementwise<1> {
 /// Value: the derivative of lgamma; 4.2 ulp of the larger of |y| and 1 for x > 0, 14 ulp of it below
 /// Adjoint: dy trigamma(x)
 /// Edges: NaN at 0 and the negative integers
+/// Example: for `x = {1, 4.5}`, `ct::digamma(x)` is `{-0.577216, 1.38887}`; the gradient of its sum is `{1.64493, 0.248725}`
 struct digamma : extend::elementwise<1> {
   static constexpr char const* name = "digamma";
   using emits = operations<trigamma>;
@@ -152,6 +164,7 @@ struct digamma : extend::elementwise<1> {
 /// Value: the logarithm of the absolute value of the gamma function; 3.2 ulp for x > 0; 24 ulp of the larger of |y| and 1 below
 /// Adjoint: dy digamma(x)
 /// Edges: infinite at 0 and the negative integers
+/// Example: for `x = {1, 4.5}`, `ct::lgamma(x)` is `{0, 2.45374}`; the gradient of its sum is `{-0.577216, 1.38887}`
 struct lgamma : extend::elementwise<1> {
   static constexpr char const* name = "lgamma";
   using emits = operations<digamma>;
