@@ -19,13 +19,9 @@ template <class Stage> consteval bool holds() {
   return static_cast<bool>(verify(Stage::view));
 }
 
-template <class F, class... Args> struct call_of {
+template <class F, class... Args> struct evaluation_of {
   using stages = part::stages<F, Args...>;
-  using simplified = typename stages::simplified;
-  static constexpr extend::graph_view const& graph = simplified::view;
-  static_assert(holds<typename stages::traced>(), "the traced graph");
-  static_assert(holds<typename stages::differentiated>(), "the graph with derivatives");
-  static_assert(holds<simplified>(), "the simplified graph");
+  static constexpr extend::graph_view const& graph = stages::simplified::view;
   using result = typename part::outermost<F>::template result<typename stages::trace_of::returned, Args...>;
 
   static constexpr result run(Args const&... args) {
@@ -44,9 +40,21 @@ template <class F, class... Args> struct call_of {
   }
 };
 
+template <class F, class... Args> struct call_of : evaluation_of<F, Args...> {
+  using stages = part::stages<F, Args...>;
+  static_assert(holds<typename stages::traced>(), "the traced graph");
+  static_assert(holds<typename stages::differentiated>(), "the graph with derivatives");
+  static_assert(holds<typename stages::simplified>(), "the simplified graph");
+};
+
 /// `call(f)(x...)` is `f(x...)`, for a function of `ct::compiled`, `ct::grad` and the like; arguments have constant extents.
 template <class F> consteval auto call(F) {
   return []<class... Args>(Args const&... args) { return call_of<F, Args...>::run(args...); };
+}
+
+/// The same without the verification of the stages, at run time too.
+template <class F> consteval auto evaluated(F) {
+  return []<class... Args>(Args const&... args) { return evaluation_of<F, Args...>::run(args...); };
 }
 
 } // namespace traced

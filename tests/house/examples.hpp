@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TESTS_HOUSE_EXAMPLES_HPP
 #define COTANGENT_TESTS_HOUSE_EXAMPLES_HPP
 
-#include <cotangent/cotangent.hpp>
+#include "../traced.hpp"
 
 #include <cmath>
 #include <cstddef>
