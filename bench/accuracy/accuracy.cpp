@@ -262,7 +262,8 @@ void all() {
   measure<T>("tetragamma", [](auto const& x) { return math::polygamma<2>(x); }, polygamma_reference<2>, d ? 1e-100 : 1e-12, 1e6);
   measure<T>("pentagamma", [](auto const& x) { return math::polygamma<3>(x); }, polygamma_reference<3>, d ? 1e-75 : 1e-9, 1e6);
   at_least_one = true; // near their roots: of the larger of |y| and 1
-  measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, -40, 0);
+  double const fractions = d ? -0x1p52 : -0x1p23; // below, all numbers are integers
+  for (double const from : {-40.0, fractions}) measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, from, 0);
   measure<T>("digamma", [](auto const& x) { return math::polygamma<0>(x); }, polygamma_reference<0>, tiny, 1e6);
   measure<T>("digamma", [](auto const& x) { return math::polygamma<0>(x); }, polygamma_reference<0>, -40, 0);
   measure<T>("trigamma", [](auto const& x) { return math::polygamma<1>(x); }, polygamma_reference<1>, -40, 0);

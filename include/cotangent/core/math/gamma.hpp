@@ -4,22 +4,93 @@
 
 #include <cotangent/core/math/inverse.hpp>
 #include <cotangent/core/math/log.hpp>
+#include <cotangent/core/math/power.hpp>
 #include <cotangent/core/math/trigonometric.hpp>
 
 // The logarithm of the gamma function and its derivatives. Positive arguments: by recurrence to an interval with a polynomial
 // (the logarithm between 1 and 2.5), or to large arguments, where the asymptotic series ends in a few terms. Negative
-// arguments: by reflection, whose angle pi x is reduced exactly.
+// arguments: by recurrence or by reflection, in double, and with twofold numbers where terms cancel.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-// x - n for the nearest integer n: exact. (|x| below 2^51; beyond that 0.)
+// x - n for the nearest integer n: exact.
 template <class V>
 COTANGENT_FORMULA constexpr V beside_integer(V const& x) {
-  V const magic = constant<V>(single<V> ? 0x1.8p23 : 0x1.8p52), limit = constant<V>(single<V> ? 0x1p21 : 0x1p50);
-  V const a = at_least(at_most(x, limit), -limit);
-  return select(abs(x) < limit, V(a - rounded(rounded(a + magic) - magic)), V{});
+  V const limit = constant<V>(single<V> ? 0x1p24 : 0x1p53), a = at_least(at_most(x, limit), -limit);
+  return a - round_to_even(a);
+}
+
+// True for 0, the negative integers and -infinity.
+template <class V>
+COTANGENT_FORMULA constexpr mask_t<V> is_pole(V const& x) {
+  return logical_and<mask_t<V>>(x <= V{}, beside_integer(x) == V{});
+}
+
+// of(x), for floats in double.
+template <class V, class Of>
+COTANGENT_FORMULA constexpr V in_double(V const& x, Of const& of) {
+  if constexpr (!single<V>) return of(x);
+  else {
+    using wide = with_lane<V, double>;
+    if constexpr (is_wide<wide> && lanes<V> > 1) return join<V>(in_double(split(x).low, of), in_double(split(x).high, of));
+    else return convert<V>(of(convert<wide>(x)));
+  }
+}
+
+// The sine and the cosine of pi r for 0 < r <= 1/2, each to about 2^-55 of it.
+template <class V>
+struct half_turn {
+  twofold<V> sine, cosine;
+};
+template <class V>
+COTANGENT_FORMULA constexpr half_turn<V> turn(V const& r) {
+  static_assert(!single<V>);
+  V const one = constant<V>(1), half = constant<V>(0.5);
+  auto const swap = r > constant<V>(0.25);
+  V const u = select(swap, V(half - r), r);
+  auto const angle = exact_product(u, constant<V>(0x1.921fb54442d18p+1));
+  V const t = angle.high, t_low = fma(u, constant<V>(0x1.1a62633145c07p-53), angle.low);
+  auto const square = exact_product(t, t);
+  V const z = square.high, z_low = fma(V(t + t), t_low, square.low);
+  // the terms of the Taylor series from z^(3/2) and from z^2 on
+  V const p = horner(z, 1. / 355687428096000, -1. / 1307674368000, 1. / 6227020800, -1. / 39916800, 1. / 362880, -1. / 5040,
+                     1. / 120, -1. / 6);
+  V const q = horner(z, 1. / 6402373705728000, -1. / 20922789888000, 1. / 87178291200, -1. / 479001600, 1. / 3628800,
+                     -1. / 40320, 1. / 720, -1. / 24);
+  auto const s = ordered_sum<V>(t, fma(V(t * z), p, mul<V>(t_low, one - mul(half, z))));
+  auto const first = ordered_sum<V>(one, mul(-half, z));
+  auto const c = ordered_sum<V>(first.high, first.low - fma(V(z * z), q, mul(half, z_low)));
+  return {{select(swap, c.high, s.high), select(swap, c.low, s.low)}, {select(swap, s.high, c.high), select(swap, s.low, c.low)}};
+}
+
+// lgamma(x) / ((x - 1) (x - 2)) for x = z + 1.75 in [1, 2.5].
+template <class V>
+COTANGENT_FORMULA constexpr V lgamma_smooth(V const& z) {
+  V const z2 = z * z;
+  V even{}, odd{};
+  if constexpr (single<V>) {
+    even = horner(z2, 0x1.32ea7ep-14, 0x1.03cb54p-13, 0x1.2244f2p-11, 0x1.1278f2p-9, 0x1.1f966ap-7, 0x1.6cb624p-5, 0x1.ccf152p-2);
+    odd = horner(z2, -0x1.1f335ap-13, -0x1.f1f032p-13, -0x1.1a4746p-10, -0x1.14c9d4p-8, -0x1.382eeap-6, -0x1.e96586p-4);
+  } else {
+    even = horner(z2, 0x1.75c8e4b0bb849p-24, -0x1.501038e3f4b02p-26, 0x1.bcd359ab28bccp-22, 0x1.019ed5c944fcep-20,
+                  0x1.d6ba7178cecadp-19, 0x1.90f34771375dep-17, 0x1.5dd9d31d90f48p-15, 0x1.3776543d9d2b2p-13, 0x1.1daed609e7d16p-11,
+                  0x1.12aa72f6bf91dp-9, 0x1.1f9587fa1eb1dp-7, 0x1.6cb62517118fcp-5, 0x1.ccf151e09cde8p-2);
+    odd = horner(z2, -0x1.52d04301dad55p-23, 0x1.246de568fe6f2p-25, -0x1.9603c1167a065p-21, -0x1.da7f8ddb1afb2p-20,
+                 -0x1.b3649525282a8p-18, -0x1.759940c57cab0p-16, -0x1.491a21f13e967p-14, -0x1.28f25561c32fep-12, -0x1.160562c0a01a1p-10,
+                 -0x1.14f7c58de2671p-8, -0x1.382e176f619f5p-6, -0x1.e965863079469p-4);
+  }
+  return fma(odd, z, even);
+}
+
+// The first terms of Stirling's series in w = 1 / x^2, of B_2k / (2k (2k - 1)).
+template <class V>
+COTANGENT_FORMULA constexpr V stirling_series(V const& w) {
+  if constexpr (single<V>) return horner(w, -0x1.6c16c2p-9, 0x1.555556p-4);
+  else
+    return horner(w, -0x1.f6ab0d9993c7dp-10, 0x1.b951e2b18ff23p-11, -0x1.3813813813814p-11, 0x1.a01a01a01a01ap-11,
+                    -0x1.6c16c16c16c17p-9, 0x1.5555555555555p-4);
 }
 
 // lgamma(x) for x > 0.
@@ -40,65 +111,74 @@ COTANGENT_FORMULA constexpr V lgamma_positive(V const& x) {
   V const factor = select(below, a, product);
   // The roots 1 and 2, and a smooth function, with the argument a - 1.75.
   V const first = select(below, a, V(a - one)), second = select(below, V(a - one), V(a - constant<V>(2)));
-  V const z = select(below, V(a - constant<V>(0.75)), V(a - constant<V>(1.75))), z2 = z * z;
-  V even{}, odd{};
-  if constexpr (single<V>) {
-    even = horner(z2, 0x1.32ea7ep-14, 0x1.03cb54p-13, 0x1.2244f2p-11, 0x1.1278f2p-9, 0x1.1f966ap-7, 0x1.6cb624p-5, 0x1.ccf152p-2);
-    odd = horner(z2, -0x1.1f335ap-13, -0x1.f1f032p-13, -0x1.1a4746p-10, -0x1.14c9d4p-8, -0x1.382eeap-6, -0x1.e96586p-4);
-  } else {
-    even = horner(z2, 0x1.75c8e4b0bb849p-24, -0x1.501038e3f4b02p-26, 0x1.bcd359ab28bccp-22, 0x1.019ed5c944fcep-20,
-                  0x1.d6ba7178cecadp-19, 0x1.90f34771375dep-17, 0x1.5dd9d31d90f48p-15, 0x1.3776543d9d2b2p-13, 0x1.1daed609e7d16p-11,
-                  0x1.12aa72f6bf91dp-9, 0x1.1f9587fa1eb1dp-7, 0x1.6cb62517118fcp-5, 0x1.ccf151e09cde8p-2);
-    odd = horner(z2, -0x1.52d04301dad55p-23, 0x1.246de568fe6f2p-25, -0x1.9603c1167a065p-21, -0x1.da7f8ddb1afb2p-20,
-                 -0x1.b3649525282a8p-18, -0x1.759940c57cab0p-16, -0x1.491a21f13e967p-14, -0x1.28f25561c32fep-12, -0x1.160562c0a01a1p-10,
-                 -0x1.14f7c58de2671p-8, -0x1.382e176f619f5p-6, -0x1.e965863079469p-4);
-  }
-  V const smooth = fma(odd, z, even);
+  V const smooth = lgamma_smooth(select(below, V(a - constant<V>(0.75)), V(a - constant<V>(1.75))));
   // One logarithm: of the factor, or of x in Stirling's series.
   V const logarithm = math::log(select(large, x, factor));
   V const near = fma(V(first * second), smooth, select(below, V(-logarithm), logarithm));
   V const inverse = one / select(large, x, one), w = inverse * inverse;
-  V series{};
-  if constexpr (single<V>) series = horner(w, -0x1.6c16c2p-9, 0x1.555556p-4);
-  else
-    series = horner(w, -0x1.f6ab0d9993c7dp-10, 0x1.b951e2b18ff23p-11, -0x1.3813813813814p-11, 0x1.a01a01a01a01ap-11,
-                    -0x1.6c16c16c16c17p-9, 0x1.5555555555555p-4);
-  V const rest = fma(series, inverse, constant<V>(0x1.acfe390c97d69p-2)); // log(2 pi) / 2 - 1/2
+  V const rest = fma(stirling_series(w), inverse, constant<V>(0x1.acfe390c97d69p-2)); // log(2 pi) / 2 - 1/2
   V const far = fma(V(x - constant<V>(0.5)), V(logarithm - one), rest);
   return select(large, far, near);
+}
+
+// lgamma(x) for x < 0 in double, not an integer.
+template <class V>
+COTANGENT_FORMULA constexpr V lgamma_negative(V const& x) {
+  V const one = constant<V>(1), zero{};
+  constexpr int steps = 13; // to arguments where Stirling's series is exact enough
+  auto const far = x < constant<V>(-steps);
+  V result{};
+  if (!all(far)) {
+    // lgamma(1 + y) - log |x (x + 1) ... y| for y = x + n in (0, 1]. All x + k are exact, unless x is near 0.
+    V y = select(far, constant<V>(-0.5), x), product = y, low{};
+    for (int k = 0; k < steps; ++k) {
+      auto const more = y < zero;
+      y = select(more, V(y + one), y);
+      auto const next = exact_product(product, y);
+      low = select(more, fma(low, y, next.low), low);
+      product = select(more, next.high, product);
+    }
+    V const root = y * (y - one), correction = low / product;
+    result = fma(root, lgamma_smooth(V(y - constant<V>(0.75))), V(-correction)) - math::log(abs(product));
+  }
+  if (any(far)) {
+    // log(pi / |sin(pi x)|) - log(a) - lgamma(a) for a = -x, which may cancel
+    V const a = select(far, V(-x), constant<V>(steps)), inverse = one / a, offset = constant<V>(log_format<V>::exponent_offset);
+    auto const s = turn(abs(beside_integer(x))).sine;
+    auto const of_a = log_twofold(a, offset), of_sine = log_twofold(s.high, offset);
+    V const factor = a + constant<V>(0.5);
+    auto const large = exact_product(of_a.high, factor);
+    auto const first = ordered_sum<V>(large.high, -a), sum = exact_sum<V>(first.high, of_sine.high);
+    V const constants = fma(stirling_series<V>(inverse * inverse), inverse, constant<V>(-0x1.ce6bb25aa1316p-3)); // log(pi / 2) / 2
+    V const low = (sum.low + first.low) + (fma(of_a.low, factor, large.low) + (of_sine.low + s.low / s.high));
+    result = select(far, V(-sum.high - (low + constants)), result);
+  }
+  return result;
 }
 
 } // namespace detail
 
 /// The logarithm of the absolute value of the gamma function.
 ///
-/// Value: within 3.2 ulp for x > 0; below, within 24 ulp of the larger of |y| and 1; infinite at 0 and the negative integers.
+/// Value: within 3.2 ulp for x > 0; below, within 2 ulp of the larger of |y| and 1; infinite at 0 and the negative integers.
 template <class V>
 COTANGENT_FORMULA constexpr V lgamma(V const& x) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::lgamma(split(x).low), math::lgamma(split(x).high));
   V const one = constant<V>(1), zero{}, top = broadcast<V>(largest<V>);
-  V const r = beside_integer(x);
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated()) {
       if (is_nan(x)) return x;
-      if (abs(x) > top || (x <= zero && r == zero) || x > (single<V> ? 0x1p120 : 0x1p1000)) return infinity<V>;
+      if (abs(x) > top || is_pole(x) || x > (single<V> ? 0x1p120 : 0x1p1000)) return infinity<V>;
     }
-  auto const negative = x < zero;
-  V const positive = lgamma_positive(V(select(negative, V(one - x), x)));
-  V result = positive;
-  if (any(negative)) [[unlikely]] {
-    // log(pi / |sin(pi x)|) - lgamma(1 - x)
-    // (beside an integer, sin(pi r) / pi is r; pi r would round a subnormal r)
-    auto const beside = abs(r) < constant<V>(0x1p-40);
-    V const s = select(beside, abs(r), abs(math::sin(V(r * constant<V>(pi_high<V>)))));
-    V const log_of_pi = select(beside, zero, constant<V>(0x1.250d048e7a1bdp+0));
-    V const reflected = log_of_pi - math::log(select(s == zero, one, s)) - positive;
-    result = select(negative, reflected, positive);
+  auto const beyond = x <= zero;
+  V result = select(abs(x) > top, broadcast_bits<V>(infinity<V>), lgamma_positive(select(beyond, one, x)));
+  if (any(beyond)) [[unlikely]] {
+    auto const pole = is_pole(x), below = logical_and<mask_t<V>>(beyond, logical_not(pole));
+    V const reflected = in_double(select(below, x, constant<V>(-0.5)), [](auto const& v) { return lgamma_negative(v); });
+    result = select(pole, broadcast_bits<V>(infinity<V>), select(below, reflected, result));
   }
-  auto const pole = logical_and<mask_t<V>>(x <= zero, r == zero);
-  auto const infinite = logical_or<mask_t<V>>(pole, abs(x) > top);
-  return select(infinite, broadcast_bits<V>(infinity<V>), result);
+  return result;
 }
 
 namespace detail {

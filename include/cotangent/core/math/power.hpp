@@ -36,6 +36,13 @@ COTANGENT_FORMULA constexpr twofold<V> ordered_sum(V const& a, V const& b) {
   return {s, rounded(b - rounded(s - a))};
 }
 
+// a + b.
+template <class V>
+COTANGENT_FORMULA constexpr twofold<V> exact_sum(V const& a, V const& b) {
+  V const s = rounded(a + b), part = rounded(s - a);
+  return {s, rounded(rounded(a - rounded(s - part)) + rounded(b - part))};
+}
+
 // log(x) for positive normal x to about 68 bits: log(1 + f) = 2 s + s^3 (2/3 + s^2 (2/5 + ...)) with s = f /
 // (2 + f); s, s^2, s^3 and the bracket are computed as twofold numbers.
 template <class V>

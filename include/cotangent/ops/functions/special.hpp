@@ -161,7 +161,7 @@ struct digamma : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<0>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<trigamma>(r.x()); }
 };
-/// Value: the logarithm of the absolute value of the gamma function; 3.2 ulp for x > 0; 24 ulp of the larger of |y| and 1 below
+/// Value: the logarithm of the absolute value of the gamma function; 3.2 ulp for x > 0, 2 ulp of the larger of |y| and 1 below
 /// Adjoint: dy digamma(x)
 /// Edges: infinite at 0 and the negative integers
 /// Example: for `x = {1, 4.5}`, `ct::lgamma(x)` is `{0, 2.45374}`; the gradient of its sum is `{-0.577216, 1.38887}`
