@@ -230,16 +230,73 @@ TEMPLATE_TEST_CASE("the normal distribution, its logarithm and its inverse are a
   expect<TestType>("erfc", COTANGENT_FUNCTION(erfc), apart<erfcl>, 0.5, 1.5, 3.7);
 }
 
-TEMPLATE_TEST_CASE("the logarithm of the gamma function is accurate to four units on both sides of zero",
+namespace {
+
+// The derivative N of digamma, by recurrence to 40 and its asymptotic series; below 1/2 by reflection.
+template <int N>
+long double polygamma_reference(long double x) {
+  long double const pi = 3.14159265358979323846264338327950288L;
+  if (x < 0.5L) {
+    long double const r = x - std::round(x), s = apart<sinl>(pi * r), c = apart<sinl>(pi * (0.5L - std::fabs(r)));
+    if (r == 0) return std::numeric_limits<long double>::max();
+    long double const cot = c / s, other = polygamma_reference<N>(1 - x);
+    if constexpr (N == 0) return other - pi * cot;
+    if constexpr (N == 1) return pi * pi / (s * s) - other;
+    if constexpr (N == 2) return other - 2 * pi * pi * pi * cot / (s * s);
+    if constexpr (N == 3) return 2 * pi * pi * pi * pi * (1 + 2 * c * c) / (s * s * s * s) - other;
+  }
+  constexpr long double bernoulli[]{1.L / 6,  -1.L / 30,      1.L / 42, -1.L / 30,
+                                    5.L / 66, -691.L / 2730, 7.L / 6,  -3617.L / 510};
+  auto const inverse_power = [](long double a, int n) {
+    long double r = 1;
+    for (int k = 0; k < n; ++k) r /= a;
+    return r;
+  };
+  long double sum = 0, factorial = 1, a = x;
+  for (int n = 2; n <= N; ++n) factorial *= n;
+  for (; a < 40; a += 1) sum += inverse_power(a, N + 1);
+  long double series = factorial / 2 * inverse_power(a, N + 1);
+  series += N == 0 ? -apart<logl>(a) : factorial / std::max(N, 1) * inverse_power(a, N);
+  for (int k = 1; k <= 8; ++k) {
+    long double c = bernoulli[k - 1];
+    if (N == 0) c /= 2 * k;
+    else
+      for (int n = 2 * k + 1; n < 2 * k + N; ++n) c *= n;
+    series += c * inverse_power(a, 2 * k + N);
+  }
+  return (N % 2 == 0 ? -1 : 1) * (series + factorial * sum);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("the gamma function and its derivatives are accurate to four units on both sides of zero",
                    "[math]", float, double) {
   using T = TestType;
   constexpr bool d = is_double<T>;
   double const largest = std::numeric_limits<T>::max();
+  auto const digamma = [](auto const& x) { return math::polygamma<0>(x); };
+  auto const trigamma = [](auto const& x) { return math::polygamma<1>(x); };
+  auto const tetragamma = [](auto const& x) { return math::polygamma<2>(x); };
+  auto const pentagamma = [](auto const& x) { return math::polygamma<3>(x); };
   expect<T>("lgamma", COTANGENT_FUNCTION(lgamma), apart<lgammal>, 0.1, 20, 3.3, math::is_fast ? 1 : 0);
+  expect<T>("digamma", digamma, polygamma_reference<0>, 0.01, 20, 3.3, 1);
+  expect<T>("trigamma", trigamma, polygamma_reference<1>, 0.01, 20, 2.5);
+  expect<T>("tetragamma", tetragamma, polygamma_reference<2>, 0.01, 20, 3.5);
+  expect<T>("pentagamma", pentagamma, polygamma_reference<3>, 0.01, 20, 3.8);
+  // where the logarithm and the sum cancel, and where x + k rounds
+  expect<T>("digamma", digamma, polygamma_reference<0>, 0.497, 0.4999, 3.3, 1);
+  expect<T>("pentagamma", pentagamma, polygamma_reference<3>, 14, 14.3, 2.9);
   // Numbers with fractions reach down to these; near a pole a value is large.
   for (double const from : {-40.0, d ? -0x1p52 : -0x1p23}) {
     expect<T>("lgamma", COTANGENT_FUNCTION(lgamma), apart<lgammal>, from, -0.001, 2.2, 1);
+    expect<T>("digamma", digamma, polygamma_reference<0>, from, -0.001, 2.9, 1);
+    expect<T>("trigamma", trigamma, polygamma_reference<1>, from, -0.001, 2, 1);
+    expect<T>("tetragamma", tetragamma, polygamma_reference<2>, from, -0.001, 3, 1);
+    expect<T>("pentagamma", pentagamma, polygamma_reference<3>, from, -0.001, 3.5, 1);
   }
+  if (math::is_fast) return;
+  // where a power of x is subnormal
+  expect<T>("trigamma", trigamma, polygamma_reference<1>, d ? 0x1p-512 : 0x1p-64, d ? 0x1p-510 : 0x1p-62, 2.5);
   CHECK(math::lgamma(-static_cast<T>(largest)) > largest);
 }
 

