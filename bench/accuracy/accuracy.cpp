@@ -144,9 +144,13 @@ long double normal_quantile_reference(long double p) {
 }
 long double shape; // of the incomplete gamma function
 long double gammainc_reference(long double x) {
-  long double sum = 1, term = 1;
-  for (long double n = shape + 1; term > sum * 1e-20L; n += 1) term *= x / n, sum += term;
-  return expl(shape * logl(x) - x - lgammal(shape + 1)) * sum;
+  long double sum = 1, term = 1, a = shape;
+  for (long double n = a + 1; term > sum * 1e-20L; n += 1) term *= x / n, sum += term;
+  if (a < 10) return powl(x, a) * expl(-x) / tgammal(a + 1) * sum;
+  // by powers of x / a and Stirling's series, since the rounding of an exponent counts by its size
+  long double const ratio = x / a, rest = fmal(-ratio, a, x), pi = 3.14159265358979323846264338327950288L, w = 1 / (a * a);
+  long double const series = (1 / 12.L - w * (1 / 360.L - w * (1 / 1260.L - w * (1 / 1680.L - w * (1 / 1188.L - w * (691 / 360360.L - w / 156)))))) / a;
+  return powl(ratio, a) * expl(a - x + rest / ratio - series) / sqrtl(2 * pi * a) * sum;
 }
 /// The derivative N of digamma, by recurrence to 40 and its asymptotic series; below 1/2 by reflection for N < 2.
 template <int N> long double polygamma_reference(long double x) {

@@ -3,6 +3,7 @@
 
 #include <cotangent/core/math/elementary.hpp>
 #include <cotangent/core/math/gamma.hpp>
+#include <cotangent/core/math/incomplete_gamma.hpp>
 #include <cotangent/core/math/inverse.hpp>
 #include <cotangent/core/math/normal.hpp>
 #include <cotangent/core/math/normal_quantile.hpp>
@@ -298,6 +299,39 @@ TEMPLATE_TEST_CASE("the gamma function and its derivatives are accurate to four 
   // where a power of x is subnormal
   expect<T>("trigamma", trigamma, polygamma_reference<1>, d ? 0x1p-512 : 0x1p-64, d ? 0x1p-510 : 0x1p-62, 2.5);
   CHECK(math::lgamma(-static_cast<T>(largest)) > largest);
+}
+
+namespace {
+
+long double shape = 1; // of the incomplete gamma function
+long double gammainc_reference(long double x) {
+  static long double (*volatile power)(long double, long double) = powl;
+  long double sum = 1, term = 1, a = shape;
+  for (long double n = a + 1; term > sum * 1e-20L; n += 1) term *= x / n, sum += term;
+  if (a < 10) return power(x, a) * apart<expl>(-x) / apart<tgammal>(a + 1) * sum;
+  // by powers of x / a and Stirling's series, since the rounding of an exponent counts by its size
+  long double const ratio = x / a, rest = std::fma(-ratio, a, x), pi = 3.14159265358979323846264338327950288L, w = 1 / (a * a);
+  long double const series =
+      (1 / 12.L - w * (1 / 360.L - w * (1 / 1260.L - w * (1 / 1680.L - w * (1 / 1188.L - w * (691 / 360360.L - w / 156)))))) / a;
+  return power(ratio, a) * apart<expl>(a - x + rest / ratio - series) / std::sqrt(2 * pi * a) * sum;
+}
+long double gammaincc_reference(long double x) { return 1 - gammainc_reference(x); }
+
+} // namespace
+
+TEMPLATE_TEST_CASE("incomplete gamma functions are accurate to seven units also for large shapes", "[math]", float, double) {
+  if (math::is_fast) return; // sums are compensated
+  using T = TestType;
+  for (double const wanted : {0.25, 3.5, 24.0, 60.0, 2000.0}) {
+    T const a = static_cast<T>(wanted);
+    shape = a;
+    auto const lower = [a](auto const& x) { return math::gammainc<0>(math::broadcast<std::remove_cvref_t<decltype(x)>>(a), x); };
+    auto const upper = [a](auto const& x) { return math::gammaincc(math::broadcast<std::remove_cvref_t<decltype(x)>>(a), x); };
+    expect<T>("gammainc", lower, gammainc_reference, wanted / 2, wanted * 2, wanted > 1 ? 7 : 3);
+    // where 1 - P has enough digits, and is a continued fraction or a quadrature
+    double const from = std::max(wanted, 1.0), deviation = std::sqrt(wanted);
+    expect<T>("gammaincc", upper, gammaincc_reference, from + 1.01, from + 1.01 + deviation, 7);
+  }
 }
 
 namespace {

@@ -28,14 +28,15 @@ COTANGENT_FORMULA constexpr mask_t<V> is_pole(V const& x) {
   return logical_and<mask_t<V>>(x <= V{}, beside_integer(x) == V{});
 }
 
-// of(x), for floats in double.
-template <class V, class Of>
-COTANGENT_FORMULA constexpr V in_double(V const& x, Of const& of) {
-  if constexpr (!single<V>) return of(x);
+// of(x...), for floats in double.
+template <class Of, class V, class... Same>
+COTANGENT_FORMULA constexpr V in_double(Of const& of, V const& x, Same const&... more) {
+  if constexpr (!single<V>) return of(x, more...);
   else {
     using wide = with_lane<V, double>;
-    if constexpr (is_wide<wide> && lanes<V> > 1) return join<V>(in_double(split(x).low, of), in_double(split(x).high, of));
-    else return convert<V>(of(convert<wide>(x)));
+    if constexpr (is_wide<wide> && lanes<V> > 1)
+      return join<V>(in_double(of, split(x).low, split(more).low...), in_double(of, split(x).high, split(more).high...));
+    else return convert<V>(of(convert<wide>(x), convert<wide>(more)...));
   }
 }
 
@@ -175,7 +176,7 @@ COTANGENT_FORMULA constexpr V lgamma(V const& x) {
   V result = select(abs(x) > top, broadcast_bits<V>(infinity<V>), lgamma_positive(select(beyond, one, x)));
   if (any(beyond)) [[unlikely]] {
     auto const pole = is_pole(x), below = logical_and<mask_t<V>>(beyond, logical_not(pole));
-    V const reflected = in_double(select(below, x, constant<V>(-0.5)), [](auto const& v) { return lgamma_negative(v); });
+    V const reflected = in_double([](auto const& v) { return lgamma_negative(v); }, select(below, x, constant<V>(-0.5)));
     result = select(pole, broadcast_bits<V>(infinity<V>), select(below, reflected, result));
   }
   return result;
@@ -320,7 +321,7 @@ COTANGENT_FORMULA constexpr V polygamma(V const& x) {
   V result = polygamma_positive<N>(select(beyond, one, x));
   if (any(beyond)) [[unlikely]] {
     auto const pole = is_pole(x), below = logical_and<mask_t<V>>(beyond, logical_not(pole));
-    V const reflected = in_double(select(below, x, constant<V>(-0.5)), [](auto const& v) { return polygamma_negative<N>(v); });
+    V const reflected = in_double([](auto const& v) { return polygamma_negative<N>(v); }, select(below, x, constant<V>(-0.5)));
     result = select(pole, broadcast_bits<V>(nan<V>), select(below, reflected, result));
   }
   return result;
