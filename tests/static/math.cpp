@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/core/math/elementary.hpp>
+#include <cotangent/core/math/incomplete_gamma.hpp>
 #include <cotangent/core/math/normal.hpp>
 
 #include <cstdint>
@@ -123,6 +124,10 @@ constexpr bool about(double x, double y) {
 }
 static_assert(about(math::sin(1e300), -0.81788191211590859705));
 static_assert(about(math::cos(0x1.6ac5b262ca1ffp+849), -4.6871659242546276e-19));
+
+// A quadrature and a value by recurrence are constants.
+static_assert(about(math::gammainc<0>(60.0, 62.0), 0.61726927575914316));
+static_assert(about(math::lgamma(-3.7), -1.3797399049658245));
 
 // A thousand exponentials fit into one constant evaluation, with the default limits of both compilers.
 constexpr double sum_of_exponentials = [] {
