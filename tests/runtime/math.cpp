@@ -283,7 +283,8 @@ TEMPLATE_TEST_CASE("the gamma function and its derivatives are accurate to four 
   expect<T>("digamma", digamma, polygamma_reference<0>, 0.01, 20, 3.3, 1);
   expect<T>("trigamma", trigamma, polygamma_reference<1>, 0.01, 20, 2.5);
   expect<T>("tetragamma", tetragamma, polygamma_reference<2>, 0.01, 20, 3.5);
-  expect<T>("pentagamma", pentagamma, polygamma_reference<3>, 0.01, 20, 3.8);
+  // (-ffast-math: a quotient that should be 1 goes into the fourth power)
+  expect<T>("pentagamma", pentagamma, polygamma_reference<3>, 0.01, 20, math::is_fast ? 8 : 3.8);
   // where the logarithm and the sum cancel, and where x + k rounds
   expect<T>("digamma", digamma, polygamma_reference<0>, 0.497, 0.4999, 3.3, 1);
   expect<T>("pentagamma", pentagamma, polygamma_reference<3>, 14, 14.3, 2.9);
