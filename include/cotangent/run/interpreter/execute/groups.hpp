@@ -20,6 +20,13 @@ inline void run_block(program_data const& p, segment const& s, char* const* memo
   first->run(first, memory, r, r, r, r, r, r, r, r);
 }
 
+/// Copies part of a block: whole packs, and the bytes behind them. (A call for each would cost more than the copy.)
+inline void copy_part(char* to, char const* from, std::int64_t bytes) noexcept {
+  std::int64_t at = 0;
+  for (; bytes - at >= simd::bytes; at += simd::bytes) std::memcpy(to + at, from + at, static_cast<std::size_t>(simd::bytes));
+  if (bytes > at) std::memcpy(to + at, from + at, static_cast<std::size_t>(bytes - at));
+}
+
 /// A partial block is processed in staging memory. The lanes behind its end hold its first element, since
 /// arbitrary values may be slow to process.
 inline void run_last_block(program_data const& p, segment const& s, char** memory, char* staging,
@@ -30,12 +37,13 @@ inline void run_last_block(program_data const& p, segment const& s, char** memor
     places[k] = memory[k];
     memory[k] = staging + k * kernels::block_bytes;
     if (!e[k].reads) continue;
-    repeat_element(memory[k], places[k], e[k].bytes, kernels::block_registers);
-    std::memcpy(memory[k], places[k], static_cast<std::size_t>(count * e[k].bytes));
+    auto const packs = static_cast<int>(count * e[k].bytes / simd::bytes);
+    repeat_element(memory[k] + packs * simd::bytes, places[k], e[k].bytes, kernels::block_registers - packs);
+    copy_part(memory[k], places[k], count * e[k].bytes);
   }
   run_block(p, s, memory);
   for (int k = 0; k < s.moving; ++k)
-    if (e[k].writes) std::memcpy(places[k], memory[k], static_cast<std::size_t>(count * e[k].bytes));
+    if (e[k].writes) copy_part(places[k], memory[k], count * e[k].bytes);
 }
 
 /// True if an entry is written in place of one that is read.
@@ -129,12 +137,7 @@ inline void run_drain(tile_drain const& d, run_context const& c, tile_start cons
                : copy_line(at, step, from, 1, n, bytes);
   };
   if (inner < 0) return put(to, 1, count);
-  std::int64_t index[max_rank]{}, at = 0, rest = first.element;
-  for (int k = inner; k >= 0; --k) {
-    index[k] = k == 0 ? rest : rest % d.shape.size[k];
-    rest /= d.shape.size[k];
-    at += index[k] * d.shape.stride[k];
-  }
+  std::int64_t index[max_rank]{}, at = find_index(d.shape, first.element, index);
   std::int64_t const step = d.shape.stride[inner];
   while (count > 0) {
     std::int64_t const line = d.shape.size[inner] - index[inner], n = line < count ? line : count;

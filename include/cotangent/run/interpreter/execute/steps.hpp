@@ -109,6 +109,18 @@ void fill_short_lines(strided const& v, char const* from, std::int64_t at, kerne
   }
 }
 
+/// The index of a position in row-major order; returns the offset of its element. (Divisions are slow: none for the first axis.)
+inline std::int64_t find_index(strided const& v, std::int64_t position, std::int64_t* index) noexcept {
+  std::int64_t at = 0;
+  for (int k = v.rank - 1; k > 0; --k) {
+    index[k] = position % v.size[k];
+    position /= v.size[k];
+    at += index[k] * v.stride[k];
+  }
+  index[0] = position;
+  return at + position * v.stride[0];
+}
+
 /// Copies positions start, ..., start + count - 1 of the view, in row-major order, to contiguous memory.
 inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   std::size_t const bytes = size_of(f.from.type);
@@ -127,15 +139,10 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
     else copy_line(to, 1, from, 0, count, bytes);
     return;
   }
-  // The index of position `start`.
   kernels::odometer o;
-  std::int64_t at = f.positions ? f.from.offset : 0, unused = 0, rest = start;
+  std::int64_t at = f.positions ? f.from.offset : 0, unused = 0;
   static constexpr std::int64_t none_[max_rank]{};
-  for (int k = inner; k >= 0 && start != 0; --k) { // (divisions are slow)
-    o.index[k] = k == 0 ? rest : rest % f.from.size[k];
-    rest /= f.from.size[k];
-    at += o.index[k] * f.from.stride[k];
-  }
+  if (start != 0) at += find_index(f.from, start, o.index);
   if (!f.positions && f.from.size[inner] <= 8)
     return as_word(static_cast<std::int64_t>(bytes), [&]<class Word>(Word) { fill_short_lines<Word>(f.from, from, at, o, to, count); });
   std::int64_t const step = f.from.stride[inner];

@@ -200,7 +200,7 @@ private:
   void find_in_segments() {
     for (int u = 0; u < units_.units.size();) {
       bool together = false;
-      int const end = segments_.end_of(u, m_.cheap, m_.code.lanes, together);
+      int const end = segments_.end_of(u, m_.cheap, units_.elements, together);
       for (; u < end; ++u)
         for (int k = 0; k < units_.units[u].count; ++k)
           if (std::int32_t const from = units_.source(u, k); from < 0 && !together) units_.outers[-1 - from].in_segments = false;
@@ -227,12 +227,12 @@ private:
     nest_code const& c = m_.code;
     program_data& p = m_.program;
     bool const rows = m_.has_rows();
+    units_.elements = rows ? (whole ? c.whole_rows : c.rows - c.whole_rows) * c.lanes : whole ? c.whole_lanes : c.lanes - c.whole_lanes;
+    units_.tile_elements = rows ? c.tile_rows * c.lanes : c.tile_lanes;
     units_.collect(first, end, whole, [this](std::int32_t i) { return values_.sum_of(i); });
     settle_lanes(first, end, whole);
     units_.free.clear();
     units_.top = kept_count_;
-    units_.elements = rows ? (whole ? c.whole_rows : c.rows - c.whole_rows) * c.lanes : whole ? c.whole_lanes : c.lanes - c.whole_lanes;
-    units_.tile_elements = rows ? c.tile_rows * c.lanes : c.tile_lanes;
     to.fills.first = p.fills.size();
     to.spreads.first = p.spreads.size();
     for (nest_units::outer& o : units_.outers) place(o, whole);
@@ -335,7 +335,8 @@ private:
       bool found = false;
       access const& a = m_.p.accesses[v.access];
       o.operand = m_.direct(a, v.type, found);
-      if (found && (whole || !m_.is_foreign(a))) return;
+      // (kernels read whole packs, also of a part; segments read its elements only)
+      if (found && (whole || !m_.is_foreign(a) || (o.in_segments && o.last < units_.units.size()))) return;
     }
     if (!m_.has_rows() || !is_same_for_rows(v)) return fill_slot(o, values_.fill_of(o.from, m_.n.rank, {}, false));
     o.operand = settle(find_load(kept_load(v))->at);
