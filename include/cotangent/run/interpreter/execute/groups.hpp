@@ -137,7 +137,7 @@ inline void run_drain(tile_drain const& d, run_context const& c, tile_start cons
                : copy_line(at, step, from, 1, n, bytes);
   };
   if (inner < 0) return put(to, 1, count);
-  std::int64_t index[max_rank]{}, at = find_index(d.shape, first.element, index);
+  std::int64_t index[max_rank]{}, at = d.shape.position(first.element, index);
   std::int64_t const step = d.shape.stride[inner];
   while (count > 0) {
     std::int64_t const line = d.shape.size[inner] - index[inner], n = line < count ? line : count;

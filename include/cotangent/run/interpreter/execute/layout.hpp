@@ -29,11 +29,16 @@ struct strided {
     for (int k = 0; k < rank; ++k) n *= size[k];
     return n;
   }
-  /// The offset from the first element of the element at a position in row-major order.
-  std::int64_t position(std::int64_t i) const noexcept {
+  /// The offset from the first element of the element at a position in row-major order, whose index goes to `index`.
+  std::int64_t position(std::int64_t i, std::int64_t* index) const noexcept {
     std::int64_t at = 0;
-    for (int k = rank; k-- > 0; i /= size[k]) at += i % size[k] * stride[k];
+    for (int k = rank; k-- > 1; i /= size[k]) at += (index[k] = i % size[k]) * stride[k];
+    if (rank > 0) at += (index[0] = i) * stride[0]; // (divisions are slow)
     return at;
+  }
+  std::int64_t position(std::int64_t i) const noexcept {
+    std::int64_t index[max_rank];
+    return position(i, index);
   }
   bool contiguous() const noexcept {
     std::int64_t n = 1;

@@ -109,18 +109,6 @@ void fill_short_lines(strided const& v, char const* from, std::int64_t at, kerne
   }
 }
 
-/// The index of a position in row-major order; returns the offset of its element. (Divisions are slow: none for the first axis.)
-inline std::int64_t find_index(strided const& v, std::int64_t position, std::int64_t* index) noexcept {
-  std::int64_t at = 0;
-  for (int k = v.rank - 1; k > 0; --k) {
-    index[k] = position % v.size[k];
-    position /= v.size[k];
-    at += index[k] * v.stride[k];
-  }
-  index[0] = position;
-  return at + position * v.stride[0];
-}
-
 /// Copies positions start, ..., start + count - 1 of the view, in row-major order, to contiguous memory.
 inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   std::size_t const bytes = size_of(f.from.type);
@@ -142,7 +130,7 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
   kernels::odometer o;
   std::int64_t at = f.positions ? f.from.offset : 0, unused = 0;
   static constexpr std::int64_t none_[max_rank]{};
-  if (start != 0) at += find_index(f.from, start, o.index);
+  if (start != 0) at += f.from.position(start, o.index);
   if (!f.positions && f.from.size[inner] <= 8)
     return as_word(static_cast<std::int64_t>(bytes), [&]<class Word>(Word) { fill_short_lines<Word>(f.from, from, at, o, to, count); });
   std::int64_t const step = f.from.stride[inner];
