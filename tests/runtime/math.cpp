@@ -297,6 +297,8 @@ TEMPLATE_TEST_CASE("the gamma function and its derivatives are accurate to four 
     expect<T>("pentagamma", pentagamma, polygamma_reference<3>, from, -0.001, 3.5, 1);
   }
   if (math::is_fast) return;
+  // beside a pole, where large terms cancel and -x + 1/2 rounds
+  if constexpr (d) expect<T>("lgamma", COTANGENT_FUNCTION(lgamma), apart<lgammal>, -0x1.fffffffffffffp+3, -0x1.ffffffffffd00p+3, 2.2, 1);
   // where a power of x is subnormal
   expect<T>("trigamma", trigamma, polygamma_reference<1>, d ? 0x1p-512 : 0x1p-64, d ? 0x1p-510 : 0x1p-62, 2.5);
   CHECK(math::lgamma(-static_cast<T>(largest)) > largest);

@@ -147,11 +147,11 @@ COTANGENT_FORMULA constexpr V lgamma_negative(V const& x) {
     V const a = select(far, V(-x), constant<V>(steps)), inverse = one / a, offset = constant<V>(log_format<V>::exponent_offset);
     auto const s = turn(abs(beside_integer(x))).sine;
     auto const of_a = log_twofold(a, offset), of_sine = log_twofold(s.high, offset);
-    V const factor = a + constant<V>(0.5);
+    V const half = constant<V>(0.5), factor = rounded(a + half), lost = half - rounded(factor - a);
     auto const large = exact_product(of_a.high, factor);
     auto const first = ordered_sum<V>(large.high, -a), sum = exact_sum<V>(first.high, of_sine.high);
     V const constants = fma(stirling_series<V>(inverse * inverse), inverse, constant<V>(-0x1.ce6bb25aa1316p-3)); // log(pi / 2) / 2
-    V const low = (sum.low + first.low) + (fma(of_a.low, factor, large.low) + (of_sine.low + s.low / s.high));
+    V const low = (sum.low + first.low) + (fma(of_a.low, factor, fma(of_a.high, lost, large.low)) + (of_sine.low + s.low / s.high));
     result = select(far, V(-sum.high - (low + constants)), result);
   }
   return result;
