@@ -203,6 +203,15 @@ namespace {
 long double normal_log_reference(long double x) {
   return x > 0 ? apart<log1pl>(-normal_reference(-x)) : apart<logl>(normal_reference(x));
 }
+/// From a double near the root, by two Newton steps.
+long double erfinv_reference(long double x) {
+  long double y = math::erfinv(static_cast<double>(x));
+  for (int k = 0; k < 2; ++k) {
+    long double const residual = x > 0.5L ? (1 - x) - apart<erfcl>(y) : apart<erfl>(y) - x;
+    y -= residual * apart<expl>(y * y) * 0.886226925452758013649083741670572591L;
+  }
+  return y;
+}
 /// From a double near the root, by two Newton steps on the smaller of both tails.
 long double normal_quantile_reference(long double p) {
   long double const tail = p > 0.5L ? 1 - p : p;
@@ -216,7 +225,7 @@ long double normal_quantile_reference(long double p) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("the normal distribution, its logarithm and its inverse are accurate to four units in both tails",
+TEMPLATE_TEST_CASE("the normal distribution, its logarithm and inverses are accurate to four units in both tails",
                    "[math]", float, double) {
   constexpr bool d = is_double<TestType>;
   double const lowest = math::is_fast ? (d ? -37 : -13) : d ? -38.5 : -14.2, highest = math::is_fast ? (d ? 30 : 9) : d ? 37 : 12,
@@ -227,6 +236,9 @@ TEMPLATE_TEST_CASE("the normal distribution, its logarithm and its inverse are a
   expect<TestType>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, 0.5, 1.5, 3.8);
   expect<TestType>("normal_quantile", COTANGENT_FUNCTION(normal_quantile), normal_quantile_reference, least, 0.4999, 4);
   expect<TestType>("normal_quantile", COTANGENT_FUNCTION(normal_quantile), normal_quantile_reference, 0.7, 0.999, 4);
+  expect<TestType>("erfinv", COTANGENT_FUNCTION(erfinv), erfinv_reference, 0.001, 0.999, 3);
+  expect<TestType>("erfinv", COTANGENT_FUNCTION(erfinv), erfinv_reference, 1 - 0x1p-20, d ? 1 - 0x1p-53 : 1 - 0x1p-24, 3);
+  if constexpr (d) expect<TestType>("erfinv", COTANGENT_FUNCTION(erfinv), erfinv_reference, 1 - 0x1p-48, 1 - 0x1p-53, 3);
   expect<TestType>("erfc", COTANGENT_FUNCTION(erfc), apart<erfcl>, -6, math::is_fast ? (d ? 25 : 9) : d ? 26.5 : 9.9, 3.7);
   expect<TestType>("erfc", COTANGENT_FUNCTION(erfc), apart<erfcl>, 0.5, 1.5, 3.7);
 }
