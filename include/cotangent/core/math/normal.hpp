@@ -65,14 +65,12 @@ COTANGENT_FORMULA constexpr scaled_tail<V> normal_tail_scaled(V const& a, V cons
   V const added = rounded(sum - a), lost = (a - rounded(sum - added)) + (constant<V>(k) - added) + a_low;
   V const excess = product_minus(s, sum, constant<V>(2 * k)); // of s, which is rounded
   V const slope = fma(s, constant<V>(single<V> ? 0.27 : 0.5), constant<V>(single<V> ? 0.48 : 0.42)); // of log(smooth) in s
-  V change = mul(mul(s, constant<V>(-0.5 / k)), fma(slope, fma(s, lost, excess), lost));
+  V const change = mul(mul(s, constant<V>(-0.5 / k)), fma(slope, fma(s, lost, excess), lost));
   V const c = constant<V>(0x1.9884533d43651p-2), p = fma(odd, t, even); // c = 1 / sqrt(2 pi): smooth if s is 0
   if constexpr (has_fma || !single<V>) return {fma(p, s, c), sum, change};
   else { // and what the last sum rounds off, times an approximation of its reciprocal
-    V const product = p * s, smooth = rounded(product + c), rest = rounded(smooth - product);
-    V const low = rounded(product - rounded(smooth - rest)) + rounded(c - rest);
-    change = change + low * (constant<V>(2.4) - s);
-    return {smooth, sum, change};
+    auto const smooth = exact_sum<V>(p * s, c);
+    return {smooth.high, sum, V(change + smooth.low * (constant<V>(2.4) - s))};
   }
 }
 
