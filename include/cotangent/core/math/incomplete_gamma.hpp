@@ -121,11 +121,17 @@ constexpr V incomplete_gamma_fraction_from_end(V const& a, V const& x, mask_t<V>
 
 /// The continued fraction 1 / (x + 1 - a + 1 (a - 1) / (x + 3 - a + 2 (a - 2) / (x + 5 - a + ...))).
 template <int N, class V>
+  requires(N == 0)
 constexpr jet<N, V> incomplete_gamma_fraction(V const& a, V const& x, mask_t<V> active) {
-  if constexpr (N == 0) return {{incomplete_gamma_fraction_from_end(a, x, active)}};
+  return {{incomplete_gamma_fraction_from_end(a, x, active)}};
+}
+/// The same with derivatives, from its beginning, until they do not change.
+template <int N, class V>
+  requires(N > 0)
+constexpr jet<N, V> incomplete_gamma_fraction(V const& a, V const& x, mask_t<V> active) {
   V const one = constant<V>(1), least = constant<V>(least_term<V> * 2);
   jet<N, V> b{{V(x + one - a)}}, above{{one}}, above_before, below, below_before{{one}};
-  if constexpr (N > 0) b.c[1] = -one;
+  b.c[1] = -one;
   below = b;
   jet<N, V> value;
   V n{};
@@ -135,15 +141,14 @@ constexpr jet<N, V> incomplete_gamma_fraction(V const& a, V const& x, mask_t<V> 
     above_before = above_before.times(scale), below_before = below_before.times(scale);
     jet<N, V> now;
     now.c[0] = above.c[0];
-    if constexpr (N > 0) now.c[1] = fma(V(-now.c[0]), below.c[1], above.c[1]);
+    now.c[1] = fma(V(-now.c[0]), below.c[1], above.c[1]);
     if constexpr (N > 1) now.c[2] = fma(V(-now.c[0]), below.c[2], fma(V(constant<V>(-2) * now.c[1]), below.c[1], above.c[2]));
     auto changes = abs(now.c[0] - value.c[0]) > least * abs(now.c[0]);
-    if constexpr (N > 0) changes = logical_or<mask_t<V>>(changes, abs(now.c[N] - value.c[N]) > fma(least, abs(now.c[N]), V(least * least * abs(now.c[0]))));
+    changes = logical_or<mask_t<V>>(changes, abs(now.c[N] - value.c[N]) > fma(least, abs(now.c[N]), V(least * least * abs(now.c[0]))));
     value = now.where(active, value);
     active = logical_and<mask_t<V>>(active, changes);
     n = n + one;
-    jet<N, V> factor{{V(n * (a - n))}};
-    if constexpr (N > 0) factor.c[1] = n;
+    jet<N, V> const factor{{V(n * (a - n)), n}};
     b.c[0] = b.c[0] + constant<V>(2);
     jet<N, V> const next_above = b * above + factor * above_before, next_below = b * below + factor * below_before;
     above_before = above, below_before = below, above = next_above, below = next_below;
