@@ -85,7 +85,10 @@ private:
     loop_layout const at = loop_layout::of(g_, n);
     symbol const limit = g_.operand(n, loop_layout::limit());
     dimension most = limit == none ? unknown : bound(limit);
-    if (most == unknown && at.condition != none) most = bound_by(g_.output(0, at.condition), at.condition);
+    if (most == unknown && at.condition != none) {
+      most = bound_by(g_.output(0, at.condition), at.condition);
+      if ((at.flags & loop_layout::runs_first) != 0) most = joined(most, 1); // the first iteration asks no condition
+    }
     return most == unknown && at.most() > 0 && !at.has_start() ? at.most() : most;
   }
 
