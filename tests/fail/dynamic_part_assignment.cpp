@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: x\(i, j, ...\) = y: x must be an expression of a traced function; in a graph that is built at run time, write to a view of a tensor of g.tensor: g.write\(g.view\(x, ...\), y\)
+// EXPECT: cotangent: x\(i, j, ...\) = y: x must be an expression of a traced function; of an expression of a run-time graph or a variable of eager mode, write x = ct::at\(x, i, j\).set\(y\)
 // ERRORS: 1
 #include <cotangent/dynamic.hpp>
 

@@ -27,7 +27,7 @@ COTANGENT_REFUSAL(dynamic_seed_count, equal, cotangents_given, outputs_given, "c
 COTANGENT_REFUSAL_OF(dynamic_sum_alone, allowed, "cotangent: gradient: in a loop or branch, a sum of contributions must be computed from these and from constants only")
 COTANGENT_REFUSAL_OF(dynamic_no_gradient, allowed, "cotangent: gradient_of: a gradient must have been computed with respect to this expression")
 
-COTANGENT_REFUSAL_OF(dynamic_part_assignment, allowed, "cotangent: x(i, j, ...) = y: x must be an expression of a traced function; in a graph that is built at run time, write to a view of a tensor of g.tensor: g.write(g.view(x, ...), y)")
+COTANGENT_REFUSAL_OF(dynamic_part_assignment, allowed, "cotangent: x(i, j, ...) = y: x must be an expression of a traced function; of an expression of a run-time graph or a variable of eager mode, write x = ct::at(x, i, j).set(y)")
 COTANGENT_REFUSAL(dynamic_window, equal, sizes_given, sizes_of_shape, "cotangent: view: offset and stride must have a number for each size of the shape")
 COTANGENT_REFUSAL_OF(dynamic_write_place, allowed, "cotangent: write: the target must be a tensor of g.tensor, or a view of such a tensor or of an input; a computed value must not be written")
 COTANGENT_REFUSAL_OF(dynamic_write_body, allowed, "cotangent: write: in a loop or branch, the target must be a tensor that its body creates with g.tensor, or a view of one; return that tensor from the body")
