@@ -191,6 +191,28 @@ TEST_CASE("optimizers work on expressions: in traced functions, and through thei
 template <template <class, ct::extent...> class Tensor> struct weights {
   BOOST_HANA_DEFINE_STRUCT(weights, (Tensor<double, 2>, w), (Tensor<double>, b));
 };
+struct scaled_descent { // an optimizer of a user, whose update takes a rate in any case
+  double learning_rate = 0.25;
+  static constexpr int states = 1;
+  static constexpr bool counts = true;
+  constexpr int slots() const { return 1; }
+  template <class X, class State, class Step, class Rate>
+  constexpr void update(X& p, X const& gradient, State& sum, Step const& step, Rate const& by) const {
+    sum = sum + gradient;
+    p = p - by * sum / step;
+  }
+};
+TEST_CASE("update_all gives an optimizer of a user its learning rate", "[optimizers]") {
+  using pair = std::array<ct::tensor<double, 2>, 2>;
+  pair const p{{{1, 2}, {3, 4}}}, g{{{4, 8}, {12, 16}}};
+  auto const [own, given] = ct::compiled([](auto x, auto slope, auto sum) {
+    auto y = x, before = sum;
+    ct::update_all(scaled_descent{}, x, slope, sum, 2);
+    ct::update_all(scaled_descent{}, y, slope, before, 2, 0.5);
+    return std::tuple(x, y);
+  })(p, g, pair{});
+  CHECK((own[0](1) == 1 && own[1](0) == 1.5 && given[0](1) == 0 && given[1](0) == 0));
+}
 TEST_CASE("update_all updates each leaf of a tree as update does alone", "[optimizers]") {
   using tree = std::tuple<weights<ct::tensor>, std::array<ct::tensor<double, 2>, 2>>;
   tree p, g, m{}, v{};

@@ -86,6 +86,9 @@ constexpr void update_all(Optimizer const& optimizer, Parameters& p, Gradients c
       auto const one = [&](auto&... leaf) {
         if constexpr (requires { optimizer.update(leaf..., std::get<trees + K>(given)...); })
           optimizer.update(leaf..., std::get<trees + K>(given)...);
+        else if constexpr (numbers == needed &&
+                           requires { optimizer.update(leaf..., std::get<trees + K>(given)..., optimizer.learning_rate); })
+          optimizer.update(leaf..., std::get<trees + K>(given)..., optimizer.learning_rate); // (of users, without a default)
         else // (a condition that depends on the leaves, so that it is read here only)
           static_assert(refusals::update_states::report<std::conditional_t<sizeof...(leaf) != 0, Optimizer, void>>());
       };
