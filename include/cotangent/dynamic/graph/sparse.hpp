@@ -24,7 +24,7 @@ namespace cotangent {
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(sparse_memory, at_most, elements_of_pattern, elements_allowed, "cotangent: sparse_jacobian: the pattern must have at most 2^28 elements, those of several operations counted for each; use ct::jacobian for a dense one")
-COTANGENT_REFUSAL(sparse_vector, equal, elements_of_vector, columns_of_matrix, "cotangent: sparse_jacobian: times takes a vector with an element for each column")
+COTANGENT_REFUSAL(sparse_vector, equal, elements_of_vector, columns_of_matrix, "cotangent: sparse_jacobian: times takes a vector with an element for each column; of a tensor with more axes, give ct::flatten(x)")
 // clang-format on
 } // namespace refusals
 
