@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: an expression has no value while its graph is built, so `if`, `while` and `\?:` must not ask it; choose with ct::select
+// EXPECT: cotangent: an expression has no value while its graph is built, so `if`, `for`, `while` and `\?:` must not ask it; choose with ct::select\(condition, a, b\), repeat with ct::for_loop or ct::while_loop
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

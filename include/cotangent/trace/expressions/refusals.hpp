@@ -13,7 +13,7 @@ struct wanted; // the argument of tags such as floating<wanted>
 // One line each: compilers print these lines with every error.
 // clang-format off
 
-COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b)")
+COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `for`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b), repeat with ct::for_loop or ct::while_loop")
 COTANGENT_REFUSAL_OF(no_printing, allowed, "cotangent: an expression has no value while its graph is built, so it must not be printed; return it from the function, and print what the call returns")
 COTANGENT_REFUSAL_OF(plain_operands, allowed, "cotangent: operations build graphs and do not run on tensors; write them in a function and call ct::compiled(function)(tensors...)")
 COTANGENT_REFUSAL_OF(plain_numbers, allowed, "cotangent: a function of numbers alone must be elementwise, and its numbers float, double, bool or signed integers; convert them, or call the function in another: ct::compiled(function)(numbers...)")
