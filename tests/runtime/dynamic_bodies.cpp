@@ -140,6 +140,47 @@ TEST_CASE("a body takes a gradient with respect to a captured value along every 
       });
 }
 
+/// Element i of a tensor by an index that is computed: no row of an iteration.
+expr<double> element(expr<double> const& x, expr<std::int64_t> const& i) { return ct::sum(ct::gather(x, ct::reshape(i, {1}))); }
+
+TEST_CASE("a body takes a gradient with respect to a tensor of which it reads a row in each iteration", "[dynamic][bodies]") {
+  auto const step = [](graph& g, auto const& w, auto const& s, expr<double> const& first, expr<double> const& next) {
+    auto const energy = ct::sin(first) * next * next + first * ct::sum(w) + next * ct::sum(s);
+    auto const d = g.gradient({energy}, {w}).front();
+    return ct::tanh(s - 0.1 * d - 0.01 * g.gradient({ct::sum(d * d)}, {w}).front());
+  };
+  auto const check = [](body const& rows, body const& elements_of) { // (iteration by iteration, w would have paths through s)
+    for (int const trips : {0, 1, 3}) {
+      outcome const a = run(rows, trips, true, x0, w0), b = run(elements_of, trips, true, x0, w0);
+      check_near(a.value, b.value);
+      check_near(a.dx, b.dx);
+      check_near(a.dw, b.dw);
+      check_near(a.ddx, b.ddx);
+      check_near(a.ddw, b.ddw);
+    }
+  };
+  check([&](graph& g, auto const& w, auto const& i, auto const& s) { return step(g, w, s, w(i), w(i + 1)); },
+        [&](graph& g, auto const& w, auto const& i, auto const& s) { return step(g, w, s, element(w, i), element(w, i + 1)); });
+  // in a branch and an inner loop, rows of a computed tensor, of the outer and the inner iteration
+  auto const nested = [](auto const& read) {
+    return [read](graph& g, auto const& w, auto const& i, auto const& s) {
+      auto const squares = w * w;
+      auto const inner = ct::for_loop(3, [&](auto j, auto t) {
+        return ct::cond(ct::sum(t) < 100.0, [&](auto u) {
+          auto const energy = ct::sum(u) * read(squares, i) * read(squares, j + 1) * read(w, j);
+          return u + 0.1 * g.gradient({energy}, {w}).front();
+        }, [](auto u) { return u; })(t);
+      }, s);
+      return ct::sin(inner);
+    };
+  };
+  check(nested([](auto const& x, auto const& i) { return x(i); }), nested(&element));
+  check_body([&](graph& g, auto const& w, auto const& i, auto const& s) { return s + g.gradient({ct::square(w(i))}, {w}).front(); }, {3},
+             [&](graph&, auto const& w, auto const& i, auto const& s) {
+               return s + 2.0 * w * ct::convert<double>(ct::cumsum(w * 0.0 + 1.0, 0) == ct::convert<double>(i) + 1.0);
+             });
+}
+
 TEST_CASE("a body takes second gradients, also of values written through views", "[dynamic][bodies]") {
   check_body(
       [](graph& g, auto const& w, auto const&, auto const& s) {
