@@ -3,6 +3,7 @@
 
 #include <cotangent/dynamic.hpp>
 #include <cotangent/linalg.hpp>
+#include <cotangent/sparse.hpp>
 
 #include "../words.hpp"
 
@@ -133,6 +134,33 @@ TEST_CASE("Derivatives go through views and writes; batches read views of captur
     })(x);
   }));
   CHECK(near(value_of(g, ct::map(piece, m)), {3, 7}));
+}
+TEST_CASE("Results that are views of values that vary by row: refused by batches, taken row by row by map") {
+  dynamic::graph g;
+  auto const x = g.constant(numbers{1, 2, 3}), rows = g.constant(numbers{1, 2, 3, 4, 5, 6}, {2, 3});
+  auto const last = [&](auto y) { return g.view(y, {.offset = {1}, .shape = {2}}); };
+  auto const backwards = [&](auto y) { return g.view(y, {.offset = {-2}, .shape = {3}, .stride = {-1}}); };
+  auto const looped = [&](auto y) { return ct::for_loop(3, [&](auto, auto s) { return backwards(s); }, y); };
+  auto const chosen = [&](auto y) { return ct::cond(ct::sum(y) > 8.0, backwards, [](auto s) { return s; })(y); };
+  auto const asked = [&](auto y) {
+    return ct::while_loop([&](auto, auto, auto more) { return g.view(more, {.shape = {}, .stride = {}}); },
+                          [](auto i, auto s, auto) { return std::tuple(s * s, i < 1); }, y, ct::sum(y) > 8.0);
+  };
+  char const* const sentence = "vmap, jacobian: the function must not read views of values that vary by row, nor write views";
+  auto const check = [&](auto const& f) {
+    CHECK(refused(sentence, [&] { (void)ct::vmap(f)(rows); }));
+    CHECK(refused(sentence, [&] { (void)ct::jacfwd(f)(x); }));
+    CHECK(refused(sentence, [&] { (void)ct::jacrev(f)(x); }));
+  };
+  check(last);
+  check(looped);
+  CHECK(refused(sentence, [&] { (void)ct::vmap(chosen)(rows); }));
+  CHECK(refused(sentence, [&] { (void)ct::vmap(asked)(rows); }));
+  CHECK(refused(sentence, [&] { (void)ct::sparse_jacobian(last)(g.input<double>("x", {3})); }));
+  CHECK(near(value_of(g, ct::map(last, rows)), {2, 3, 5, 6}));
+  CHECK(near(value_of(g, ct::map(looped, rows)), {3, 2, 1, 6, 5, 4}));
+  CHECK(near(value_of(g, ct::map(chosen, rows)), {1, 2, 3, 6, 5, 4}));
+  CHECK(near(value_of(g, g.gradient({ct::sum(ct::map(last, rows) * 2.0)}, {rows}).front()), {0, 2, 2, 0, 2, 2}));
 }
 template <class T, ct::extent...> using leaf = dynamic::expr<T>;
 template <template <class, ct::extent...> class Tensor> struct layer {

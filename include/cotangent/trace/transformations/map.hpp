@@ -22,7 +22,7 @@ struct rows_by_loop {
                              AllRows const& all_rows) {
     builder& b = row.b;
     dimension const count = b.dims(row.rows[0]).size[0];
-    std::int64_t const at_once = rows_at_once(b.get(), before, b.region, COTANGENT_ABI_BYTES);
+    std::int64_t const at_once = rows_at_once(b.get(), before, b.region, out, COTANGENT_ABI_BYTES);
     auto const lacks_room = [&](array<symbol> const& of, int axes) {
       for (symbol const t : of)
         if (b.dims(t).rank + axes > max_rank) return true;

@@ -22,10 +22,16 @@ struct batch_request {
   int output_count = 0;
 };
 
-/// How many rows of a function are computed at once, whose nodes in region `here` begin at `first`: 0: all of them; 1: one after
-/// the other, where an operation has no batching rule or uses views. In between, a function with loops or branches: blocks of
-/// rows, a cache line of each number, or two vectors if that is more and values have few elements; unless one has many.
-constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here, int vector_bytes) {
+/// How many rows of a function are computed at once, whose nodes in region `here` begin at `first`, and whose results are `out`: 0:
+/// all of them; 1: one after the other, where an operation has no batching rule or uses views. In between, a function with loops or
+/// branches: blocks of rows, a cache line of each number, or two vectors if that is more and values have few elements; unless one
+/// has many.
+constexpr std::int64_t rows_at_once(graph const& g, int first, std::int32_t here, array<symbol> const& out, int vector_bytes) {
+  for (symbol const t : out)
+    if (g.tensors[t].base != none) return 1;
+  for (region const& r : g.regions)
+    for (int k = 0; r.owner >= first && k < r.output_count; ++k)
+      if (symbol const t = g.ids[r.first_output + k]; t != none && g.tensors[t].base != none) return 1; // no node need read it
   bool control = false, by_row = false;
   std::int64_t width = 0, most = 0; // bytes of an element; elements of a value in loops and branches
   for (int i = first; i < g.nodes.size(); ++i) {
@@ -94,7 +100,7 @@ constexpr void batch(builder& b, batch_request const& r, symbol* result) {
     if (r.outputs[k] != none) needed[r.outputs[k]] = true;
   sweep.find_needed(begin, needed);
   sweep.run(begin, &needed);
-  for (int k = 0; k < r.output_count; ++k) result[k] = sweep.rows(r.outputs[k]);
+  for (int k = 0; k < r.output_count; ++k) result[k] = sweep.result_rows(r.outputs[k]);
 }
 
 } // namespace cotangent::detail

@@ -166,7 +166,7 @@ private:
     take_inputs(condition, old_.condition, old_.condition_input_count(), inputs);
     condition.find_varying(0);
     condition.run();
-    return b_.failed().why != nullptr ? none : condition.rows(region_output(b_, old_.condition, 0));
+    return b_.failed().why != nullptr ? none : condition.result_rows(region_output(b_, old_.condition, 0));
   }
 
   constexpr void make_outputs(batch_sweep& body, symbol going, array<symbol> const& inputs, array<symbol>& outputs) {

@@ -79,6 +79,11 @@ public:
   constexpr symbol bound(symbol t) const { return bound_[t - low_]; }
   /// With rows in front; none if all rows are equal.
   constexpr symbol rows(symbol t) const { return t == none ? none : rows_[t - low_]; }
+  /// The same of a result of the function or of a region, which no node needs to read.
+  constexpr symbol result_rows(symbol t) {
+    if (t != none && rows(t) == none && is_in_memory_of_rows(t)) refuse<refusals::batched_views>(none, b_.place);
+    return rows(t);
+  }
   /// The value of all rows. Of one that varies, a placeholder for its shape.
   constexpr symbol plain(symbol t) {
     if (!copies_ || t == none) return t;
@@ -90,7 +95,7 @@ public:
   }
   /// With rows in front, also if all are equal.
   constexpr symbol every(symbol t) {
-    if (rows(t) != none) return rows(t);
+    if (result_rows(t) != none) return rows(t);
     tensor_symbol const x = b_.tensor(t);
     if (x.depth == 0) return guarded(extend::broadcast_to({&b_, plain(t)}, with_rows(x.shape)).id);
     node const* const p = b_.producer(t);
@@ -233,10 +238,11 @@ private:
   constexpr bool has_views(node const& n, bool by_row) {
     for (int k = 0; k < n.operand_count + n.result_count; ++k)
       if (symbol const t = id(n.first + k); t == none) continue;
-      else if (k >= n.operand_count ? b_.tensor(t).base != none : by_row && ((b_.tensor(t).base != none && varies(t)) || is_in_pieces(t)))
-        return true;
+      else if (k >= n.operand_count ? b_.tensor(t).base != none : by_row && is_in_memory_of_rows(t)) return true;
     return false;
   }
+  /// True for a view of values that vary by row, and for memory that others write by views.
+  constexpr bool is_in_memory_of_rows(symbol t) { return (b_.tensor(t).base != none && varies(t)) || is_in_pieces(t); }
   /// True if `t` varies by row, and neither a node nor `set` gives it: views of it do.
   constexpr bool is_in_pieces(symbol t) {
     return b_.tensor(t).producer == none && varies(t) && rows(t) == none && plain_[t - low_] == none;
