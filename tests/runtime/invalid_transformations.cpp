@@ -108,6 +108,18 @@ TEST_CASE("Derivatives go through views and writes; batches read views of captur
                 [&] { (void)ct::vmap(part)(m); }));
   CHECK(refused("vmap, jacobian: the function must not read views of values that vary by row, nor write views",
                 [&] { (void)ct::vmap(piece)(m); }));
+  for (bool const forward : {true, false}) // a view that is a result, and derivatives that are in pieces
+    CHECK(refused("vmap, jacobian: the function must not read views of values that vary by row, nor write views", [&] {
+      auto const tail = [&](auto y) { return g.view(y, {.offset = {1}, .shape = {2}}); };
+      forward ? (void)ct::jacfwd(tail)(x) : (void)ct::jacrev(tail)(x);
+    }));
+  CHECK(refused("vmap, jacobian: the function must not read views of values that vary by row, nor write views",
+                [&] { (void)ct::hessian(read)(x); }));
+  CHECK(refused("vmap, jacobian: the function must not read views of values that vary by row, nor write views", [&] {
+    (void)ct::vmap([&](auto r) { // the result of a body
+      return ct::for_loop(1, [&](auto, auto a) { return g.view(a, {.shape = {2}, .stride = {1}}); }, r);
+    })(m);
+  }));
   CHECK(near(value_of(g, ct::map(part, m)), {2, 4})); // row by row
   auto const captured = g.view(x, {.offset = {1}, .shape = {2}}); // the same for all rows
   auto const weighted = [&](auto r) { return ct::sum(r * captured / ct::exp(captured)) * captured; };
