@@ -41,6 +41,7 @@ COTANGENT_HEADER_BEGIN
 #endif
 #ifdef COTANGENT_INSPECT_HPP
 #  include <cotangent/dynamic/graph/dot.hpp>
+#  include <cotangent/dynamic/graph/emit.hpp>
 #  include <cotangent/dynamic/program/memory_profile.hpp>
 #endif
 #ifdef COTANGENT_ARCHIVE_HPP
