@@ -68,10 +68,12 @@ struct writer {
     std::vector<detail::elements_out> out;
     for (int k = 0; k < judge.output_count(); ++k) wanted.emplace_back(static_cast<std::size_t>(elements(judge.output(k))));
     for (auto& w : wanted) out.emplace_back(w.data());
-    if (!detail::evaluate(judge, sizes.data(), in.data(), out.data()).ok()) {
+    detail::evaluated const judged = detail::evaluate(judge, sizes.data(), in.data(), out.data());
+    if (judged.failed.why != nullptr) {
       std::fprintf(stderr, "%s: the reference evaluation fails\n", name.c_str());
       std::exit(1);
     }
+    std::string const reported = judged.state == status::ok ? "0" : judged.state == status::index_out_of_range ? "1" : "3";
     std::string checks;
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       std::string const y = "y" + std::to_string(k), n = std::to_string(wanted[k].size());
@@ -82,8 +84,8 @@ struct writer {
     }
     calls += "    auto const bytes = static_cast<std::size_t>(" + name + "_workspace_bytes(" + list_of_sizes + "));\n" +
              "    if (bytes > sizeof workspace) return 2;\n    std::memset(workspace, 0xFF, sizeof workspace);\n    if (" + name + "(" + arguments +
-             (arguments.empty() ? "" : ", ") + "workspace) != 0) { std::printf(\"" + name +
-             ": reports an error\\n\"); ++wrong; }\n" + checks +
+             (arguments.empty() ? "" : ", ") + "workspace) != " + reported + ") { std::printf(\"" + name +
+             ": returns another number than " + reported + "\\n\"); ++wrong; }\n" + checks +
              "    for (std::size_t k = bytes; k < sizeof workspace; ++k) if (workspace[k] != 0xFF) { std::printf(\"" + name +
              ": writes behind its workspace\\n\"); ++wrong; break; }\n  }\n";
     ++count;
@@ -208,12 +210,17 @@ template <class... Op> void each_operation(writer& to, ct::operations<Op...>) {
 
 // ---- compiled functions
 
-template <class P> void program(writer& to, std::string const& name, std::vector<std::vector<std::int64_t>> const& all_sizes = {{}}, double tolerance = 1e-10) {
+template <class P>
+void program(writer& to, std::string const& name, std::vector<std::vector<std::int64_t>> const& all_sizes = {{}}, double tolerance = 1e-10,
+             double scale = 1) {
   std::string text;
   writer::string_stream out{text};
   ct::emit<P>(out, {.name = name});
-  for (std::vector<std::int64_t> const& sizes : all_sizes)
-    to.compare(text, name, extend::graph_view(P::graph), numbers(P::graph, 11, sizes), sizes, tolerance);
+  for (std::vector<std::int64_t> const& sizes : all_sizes) {
+    std::vector<double> at = numbers(P::graph, 11, sizes);
+    for (double& x : at) x *= scale;
+    to.compare(text, name, extend::graph_view(P::graph), at, sizes, tolerance);
+  }
 }
 template <std::size_t N> using vector_of = ct::tensor<double, N>;
 
@@ -246,12 +253,16 @@ constexpr auto system = [](auto a, auto b) {
   return ct::sum(ct::solve(s, b)) + logarithm;
 };
 
+constexpr auto singular = [](auto a, auto b) { return ct::solve(a * 0.0, b); };
+
 void compiled_functions(writer& to) {
   using ct::tensor;
   using ct::program;
   ::program<program<decltype(ct::value_and_grad<0, 1, 2>(network)), tensor<double, 4, 3>, tensor<double, "n", 4>, tensor<double, 3>>>(to, "network", {{0}, {1}, {5}, {33}});
   ::program<program<decltype(ct::value_and_grad(rows)), tensor<double, "n", "m">>>(to, "rows", {{1, 1}, {3, 17}, {17, 4}});
   ::program<program<decltype(ct::value_and_grad<0, 1>(lookups)), tensor<double, 6>, tensor<double, 4>>>(to, "lookups");
+  ::program<program<decltype(ct::compiled(lookups)), tensor<double, 6>, tensor<double, 4>>>(to, "lookups_out_of_range", {{}}, 1e-10, 4);
+  ::program<program<decltype(ct::compiled(singular)), tensor<double, 9, 9>, tensor<double, 9>>>(to, "singular");
   ::program<program<decltype(ct::value_and_grad(windows)), tensor<double, 9>>>(to, "windows");
   ::program<program<decltype(ct::compiled(parts)), tensor<double, 7>>>(to, "parts");
   ::program<program<decltype(ct::jacobian(parts)), tensor<double, 5>>>(to, "jacobian_of_parts");

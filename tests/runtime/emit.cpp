@@ -2,6 +2,7 @@
 #include <cotangent/cotangent.hpp>
 #include <cotangent/dynamic.hpp>
 #include <cotangent/inspect.hpp>
+#include <cotangent/nn.hpp>
 
 #include "catch.hpp"
 
@@ -110,6 +111,17 @@ TEST_CASE("emit: names that C++ or the writer reserves, and equal names, are cha
     CAPTURE(name);
     CHECK(has(text, name));
   }
+}
+
+TEST_CASE("emit: labels that are inputs are checked, once") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2, 3});
+  auto const labels = g.input<std::int32_t>("labels", {2});
+  auto const loss = ct::sum(ct::cross_entropy(x, labels));
+  std::string const text = emitted(g, {{"loss", loss}, {"dx", g.gradient({loss}, {x}).front()}});
+  std::string const check = "if (labels[e] < 0 || labels[e] >= 3) found = std::max(found, 1);";
+  CHECK(has(text, check));
+  CHECK(text.find(check) == text.rfind(check));
 }
 
 TEST_CASE("emit: the documented run-time graph") {

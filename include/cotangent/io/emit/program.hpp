@@ -6,6 +6,7 @@
 
 #if COTANGENT_EXCEPTIONS
 
+#  include <cotangent/plan/label_checks.hpp>
 #  include <cotangent/plan/layout.hpp>
 
 #  include <cctype>
@@ -42,6 +43,7 @@ public:
     begin(body.lines, inputs, results);
     std::string const header = std::move(to.lines);
     to.lines.clear();
+    check_labels(inputs);
     for (nest const& n : p.nests)
       if (n.kind == nest_kind::loops) write_nest(n);
       else write_kernel(n);
@@ -67,6 +69,21 @@ public:
   }
 
 private:
+  /// Reports labels out of range, as the program does. They do no harm where they are read.
+  void check_labels(std::vector<std::string> const& inputs) {
+    array<label_check> checks(count_label_checks(g));
+    find_label_checks(g, checks.data());
+    for (int k = 0; k < checks.size(); ++k) {
+      label_check const& c = checks[k];
+      bool known = false;
+      for (int j = 0; j < k; ++j) known = known || (checks[j].input == c.input && checks[j].classes == c.classes);
+      if (known) continue;
+      std::string const label = inputs[static_cast<std::size_t>(c.input)] + "[e]";
+      to.open("for (std::int64_t e = 0; e < " + count(g.input(c.input)) + "; ++e)");
+      to.line("if (" + label + " < 0 || " + label + " >= " + sizes.of(c.classes) + ") found = std::max(found, 1);");
+      to.close();
+    }
+  }
   /// An attribute for a parameter that the code does not name.
   static std::string unused(std::string const& code, std::string const& name) {
     auto const belongs = [&](std::size_t at) {
