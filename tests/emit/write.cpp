@@ -232,6 +232,7 @@ constexpr auto lookups = [](auto x, auto y) {
 };
 constexpr auto windows = [](auto x) { return ct::sum(x(ct::range<1>) * x(ct::range<0, -1>)) + ct::sum(ct::square(ct::pad<2, 1>(x))); };
 constexpr auto parts = [](auto x) { return ct::concatenate(ct::reverse<0>(x), ct::cumsum(x), ct::sort(x)); };
+constexpr auto scans = [](auto x) { return ct::sum(ct::cumsum<0>(x) * ct::cumprod<1>(ct::tanh(x))) + ct::sum(ct::cumsum<1>(x) * x); };
 constexpr auto rollout = [](auto s, auto w) { return ct::for_loop(7, [&](auto i, auto t) { return ct::tanh(w * t) + 0.1 * ct::convert<double>(i); }, s); };
 constexpr auto until = [](auto x) {
   return ct::while_loop<ct::loop{.max_iterations = 40}>([](auto, auto s) { return ct::sum(s * s) > 0.1; }, [](auto, auto s) { return s * 0.7 - 0.01; }, x);
@@ -265,6 +266,8 @@ void compiled_functions(writer& to) {
   ::program<program<decltype(ct::compiled(singular)), tensor<double, 9, 9>, tensor<double, 9>>>(to, "singular");
   ::program<program<decltype(ct::value_and_grad(windows)), tensor<double, 9>>>(to, "windows");
   ::program<program<decltype(ct::compiled(parts)), tensor<double, 7>>>(to, "parts");
+  ::program<program<decltype(ct::value_and_grad(scans)), tensor<double, "n", "m">>>(to, "scans", {{0, 3}, {1, 1}, {4, 7}, {6, 2}});
+  ::program<program<decltype(ct::hessian(scans)), tensor<double, 2, 3>>>(to, "curvature_of_scans");
   ::program<program<decltype(ct::jacobian(parts)), tensor<double, 5>>>(to, "jacobian_of_parts");
   ::program<program<decltype(ct::value_and_grad<0, 1>(rollout)), double, double>>(to, "rollout");
   ::program<program<decltype(ct::hessian(rollout)), double, double>>(to, "curvature");

@@ -145,6 +145,20 @@ TEST_CASE("random numbers of a run-time graph have the bits of the static progra
   CHECK(p.value(loss)() == first);
 }
 
+TEST_CASE("random numbers of the shape {} are numbers") {
+  ct::dynamic::graph g;
+  auto const key = g.input<std::int64_t>("key");
+  auto const same = [&](auto const& a, auto const& b) {
+    CHECK(a.rank() == 0);
+    CHECK(a.id() == b.id());
+  };
+  same(ct::random_uniform<double>(key, {}), ct::random_uniform<double>(key));
+  same(ct::random_normal<float>(key, {}), ct::random_normal<float>(key));
+  same(ct::random_exponential<double>(key, {}), ct::random_exponential<double>(key));
+  same(ct::random_bernoulli(key, 0.25, {}), ct::random_bernoulli(key, 0.25));
+  same(ct::random_gamma(key, 2.5, {}), ct::random_gamma(key, 2.5));
+}
+
 TEST_CASE("invalid random numbers are refused, and the graph stays unchanged") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3});

@@ -93,6 +93,27 @@ template <detail::open_expr K, detail::operand A>
 auto random_gamma(K const& key, A const& a, dynamic::sizes const& of, std::source_location where = std::source_location::current()) {
   return K::lift(where, dynamic::detail::random_gamma_of_sizes_fn<detail::element_of_operand<A>>{of}, key, detail::as_operand<double>(a));
 }
+// The shape of a number, `{}`.
+template <element_type T, detail::open_expr K>
+auto random_uniform(K const& key, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::random_uniform<T>(key, where);
+}
+template <element_type T, detail::open_expr K>
+auto random_normal(K const& key, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::random_normal<T>(key, where);
+}
+template <element_type T, detail::open_expr K>
+auto random_exponential(K const& key, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::random_exponential<T>(key, where);
+}
+template <detail::open_expr K, detail::operand P>
+auto random_bernoulli(K const& key, P const& p, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::random_bernoulli<>(key, p, where);
+}
+template <detail::open_expr K, detail::operand A>
+auto random_gamma(K const& key, A const& a, dynamic::no_numbers, std::source_location where = std::source_location::current()) {
+  return cotangent::random_gamma<>(key, a, where);
+}
 template <detail::open_expr K>
 auto random_split(K const& key, std::int64_t count, std::source_location where = std::source_location::current()) {
   dynamic::sizes const of{count};

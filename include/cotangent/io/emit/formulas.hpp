@@ -111,10 +111,6 @@ inline constexpr cpp_formula cpp_formulas[] = {
 
 /// Functions of whole tensors are called in this library: their names, and their headers.
 inline constexpr cpp_formula cpp_whole_functions[] = {
-    {"shift", "cotangent.hpp"},
-    {"recurrence", "cotangent.hpp"},
-    {"cumsum", "cotangent.hpp"},
-    {"cumprod", "cotangent.hpp"},
     {"argsort", "cotangent.hpp"},
     {"running_argmax", "cotangent.hpp"},
     {"segment_argmax", "cotangent.hpp"},

@@ -43,7 +43,10 @@ protected:
     case operation_kind::slice:
     case operation_kind::reshape:
     case operation_kind::identity: write_movement(n, what); break;
-    case operation_kind::whole: write_whole(n, what); break;
+    case operation_kind::whole:
+      if (is_scan(*what.op)) write_scan(n, what);
+      else write_whole(n, what);
+      break;
     case operation_kind::control: write_control(n, what); break;
     default: refuse_emission(refusals::emit_operation::text, &what);
     }
@@ -237,6 +240,36 @@ private:
     }
     for (int k = 0; k < inner; ++k) to.close();
     close_loops(i);
+  }
+
+  static bool is_scan(operation const& op) noexcept {
+    return &op == info_of<op::shift>() || &op == info_of<op::recurrence>() || &op == info_of<op::cumsum>() || &op == info_of<op::cumprod>();
+  }
+  /// An element depends on the one before it along the axis, or after it.
+  void write_scan(nest const& n, extend::node const& what) {
+    extend::symbol const y = result(what);
+    int const axis = static_cast<int>(g.attribute(what)), rank = shape(y).rank;
+    bool const backward = g.attribute(what, 1) != 0;
+    std::int64_t const number = g.attribute(what, 2);
+    for (int k = 0; k < axis; ++k) loop(index(k), shape(y).size[k]);
+    loop("step", shape(y).size[axis]);
+    to.line("std::int64_t const " + index(axis) + " = " + (backward ? size(y, axis) + " - 1 - step" : "step") + ";");
+    for (int k = axis + 1; k < rank; ++k) loop(index(k), shape(y).size[k]);
+    indices here, there;
+    there.at[axis] = "(" + index(axis) + (backward ? " + 1)" : " - 1)");
+    std::string const before = into(n, what, position(y, there.at)), last = from(n, what.operand_count - 1, rank, here.at);
+    std::string first = last, next;
+    if (what.op == info_of<op::shift>()) {
+      first = cpp_literal(scalar_of(type_of(y), bits_of(type_of(y), static_cast<double>(number))));
+      next = from(n, 0, rank, there.at);
+    } else if (what.op == info_of<op::recurrence>())
+      next = from(n, 0, rank, number != 0 ? there.at : here.at) + " * " + before + " + " + last;
+    else {
+      std::string const both[]{before, last};
+      next = applied(what.op == info_of<op::cumsum>() ? *info_of<op::add>() : *info_of<op::multiply>(), type_of(y), both, &what);
+    }
+    to.line(into(n, what, position(y, here.at)) + " = step == 0 ? " + first + " : " + next + ";");
+    for (int k = 0; k < rank; ++k) to.close();
   }
 
   /// A call of this library.

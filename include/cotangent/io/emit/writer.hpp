@@ -49,7 +49,7 @@ private:
   static bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
   static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
   static bool is_reserved(std::string const& name) noexcept {
-    static char const words[] = " at attributes best c call cotangent e factor first found goes_on j k label limit next row scratch std sums trips workspace ";
+    static char const words[] = " at attributes best c call cotangent e factor first found goes_on j k label limit next row scratch std step sums trips workspace ";
     std::size_t letters = name.size();
     while (letters > 0 && is_digit(name[letters - 1])) --letters;
     std::string const word = name.substr(0, letters);
