@@ -30,6 +30,20 @@ struct writer {
   int count = 0;
   bool with_library = false; // collects programs that include headers of this library; else the others
 
+  /// The sizes of all extents, from those of the names.
+  static std::vector<std::int64_t> all_sizes(extend::graph_view const& g, std::vector<std::int64_t> const& of_names) {
+    std::vector<std::string> names;
+    for (int k = 0; k < g.extent_count; ++k)
+      if (ct::extent const e = g.extent_of(-1 - k); detail::is_name(e)) names.emplace_back(e.text);
+    std::vector<std::int64_t> all;
+    for (int k = 0; k < g.extent_count; ++k)
+      all.push_back(detail::evaluate(g.extent_of(-1 - k), [&](char const* name, int length) -> std::int64_t {
+        for (std::size_t j = 0; j < names.size(); ++j)
+          if (names[j] == std::string(name, static_cast<std::size_t>(length))) return of_names[j];
+        return -1;
+      }));
+    return all;
+  }
   static std::int64_t elements_of(extend::graph_view const& g, extend::symbol t, std::vector<std::int64_t> const& sizes) {
     std::int64_t n = 1;
     for (int k = 0; k < g.shape(t).rank; ++k) {
@@ -43,16 +57,16 @@ struct writer {
     for (std::int64_t k = 0; k < n; ++k) text += (k == 0 ? "" : ", ") + detail::cpp_literal(extend::scalar::of(x[k]));
     return "{" + (text.empty() ? "0" : text) + "}";
   }
-  /// Compares the function of graph `g` with the values of graph `judge`, whose inputs are these doubles. `sizes` are those of named
-  /// extents.
+  /// Compares a function with the values of graph `judge`, whose inputs are these doubles. `of_names`: the sizes of its names.
   void compare(std::string const& function, std::string const& name, extend::graph_view const& judge, std::vector<double> const& at,
-               std::vector<std::int64_t> const& sizes = {}, double tolerance = 1e-10) {
+               std::vector<std::int64_t> const& of_names = {}, double tolerance = 1e-10) {
+    std::vector<std::int64_t> const sizes = all_sizes(judge, of_names);
     if ((function.find("#include <cotangent/") != std::string::npos) != with_library) return;
     if (functions.find("// " + name + ": ") == std::string::npos) functions += function;
     auto const elements = [&](extend::symbol t) { return elements_of(judge, t, sizes); };
     calls += "  {\n";
     std::string list_of_sizes, arguments;
-    for (std::int64_t const n : sizes) list_of_sizes += (list_of_sizes.empty() ? "" : ", ") + std::to_string(n);
+    for (std::int64_t const n : of_names) list_of_sizes += (list_of_sizes.empty() ? "" : ", ") + std::to_string(n);
     arguments = list_of_sizes;
     std::vector<detail::elements_in> in;
     std::int64_t first = 0;
@@ -136,7 +150,8 @@ graph passed(graph const& g) {
   return static_cast<graph&&>(made.g);
 }
 
-std::vector<double> numbers(extend::graph_view const& g, std::uint64_t seed, std::vector<std::int64_t> const& sizes = {}) {
+std::vector<double> numbers(extend::graph_view const& g, std::uint64_t seed, std::vector<std::int64_t> const& of_names = {}) {
+  std::vector<std::int64_t> const sizes = writer::all_sizes(g, of_names);
   reference::dice d(seed);
   std::vector<double> all;
   for (int k = 0; k < g.input_count(); ++k)
@@ -267,6 +282,7 @@ void compiled_functions(writer& to) {
   ::program<program<decltype(ct::value_and_grad(windows)), tensor<double, 9>>>(to, "windows");
   ::program<program<decltype(ct::compiled(parts)), tensor<double, 7>>>(to, "parts");
   ::program<program<decltype(ct::value_and_grad(scans)), tensor<double, "n", "m">>>(to, "scans", {{0, 3}, {1, 1}, {4, 7}, {6, 2}});
+  ::program<program<decltype(ct::jacobian(parts)), tensor<double, "n">>>(to, "extents_that_are_formulas", {{1}, {4}});
   ::program<program<decltype(ct::hessian(scans)), tensor<double, 2, 3>>>(to, "curvature_of_scans");
   ::program<program<decltype(ct::jacobian(parts)), tensor<double, 5>>>(to, "jacobian_of_parts");
   ::program<program<decltype(ct::value_and_grad<0, 1>(rollout)), double, double>>(to, "rollout");

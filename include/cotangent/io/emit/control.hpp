@@ -26,22 +26,24 @@ struct cpp_whole {
   graph_view view;
   sequence_sizes sequences;
   std::string name;
-  std::vector<std::string> extents;
+  std::vector<std::string> extents;    // the variables of all extents
+  std::vector<std::string> parameters; // those that are passed
+  std::string formulas;                // definitions of the others
 
   std::string region(std::int32_t r) const { return name + "_region" + std::to_string(r); }
   std::string size_list() const {
     std::string text;
-    for (std::string const& e : extents) text += (text.empty() ? "std::int64_t " : ", std::int64_t ") + e;
+    for (std::string const& e : parameters) text += (text.empty() ? "std::int64_t " : ", std::int64_t ") + e;
     return text;
   }
   std::string unused_sizes() const {
     std::string text;
-    for (std::string const& e : extents) text += "  static_cast<void>(" + e + ");\n";
+    for (std::string const& e : parameters) text += "  static_cast<void>(" + e + ");\n";
     return text;
   }
   std::string sizes() const {
     std::string text;
-    for (std::string const& e : extents) text += (text.empty() ? "" : ", ") + e;
+    for (std::string const& e : parameters) text += (text.empty() ? "" : ", ") + e;
     return text;
   }
   std::string workspace_of(std::int32_t r) const { return region(r) + "_workspace_bytes(" + sizes() + ")"; }
@@ -65,9 +67,9 @@ protected:
   void write_control(nest const& n, extend::node const& what) final {
     if (what.op == info_of<op::loop>()) return write_loop(n, what);
     if (what.op == info_of<op::case_of>()) return write_case(n, what);
-    std::string const sum = value_at(n, what.operand_count); // sequences: nothing, or a sum
+    std::string const sum = address_of(n, what.operand_count); // sequences: nothing, or a sum
     to.open("for (std::int64_t e = 0; e < " + count(g.result(what)) + "; ++e)");
-    to.line("(" + sum + ")[e] = " + (what.operand_count == 0 ? "0" : "(" + value_at(n, 0) + ")[e] + (" + value_at(n, 1) + ")[e]") + ";");
+    to.line("(" + sum + ")[e] = " + (what.operand_count == 0 ? "0" : "(" + address_of(n, 0) + ")[e] + (" + address_of(n, 1) + ")[e]") + ";");
     to.close();
   }
 
@@ -75,23 +77,17 @@ private:
   graph_view const& all() const { return whole_.view; }
   extend::node const& original(extend::node const& what) const { return all().nodes[g.attribute(what)]; }
 
-  /// The address of operand `j` of a kernel, or of its result `j - operand_count`.
-  std::string value_at(nest const& n, int j) const {
-    access const& a = operand_access(n, j);
-    std::string const name = buffers[static_cast<std::size_t>(a.buffer)];
-    return a.offset == 0 ? name : name + " + " + sizes.of(a.offset);
-  }
   /// The address of operand `k` of the original node, whose absent operands the region's node lacks.
   std::string operand_of(nest const& n, extend::node const& what, int k) const {
-    if (all().operand(original(what), k) == none) refuse_emission(refusals::emit_operation::text, &what);
-    return value_at(n, operand_position(what, k));
+    if (all().operand(original(what), k) == none) refuse_operation(&what);
+    return address_of(n, operand_position(what, k));
   }
   int operand_position(extend::node const& what, int k) const {
     int at = 0;
     for (int j = 0; j < k; ++j) at += all().operand(original(what), j) != none ? 1 : 0;
     return at;
   }
-  std::string result_of(nest const& n, extend::node const& what, int k) const { return value_at(n, what.operand_count + k); }
+  std::string result_of(nest const& n, extend::node const& what, int k) const { return address_of(n, what.operand_count + k); }
   extend::symbol result_symbol(extend::node const& what, int k) const { return g.result(what, k); }
   std::string bytes_of(extend::symbol t) const {
     return "static_cast<std::size_t>(" + count(t) + ") * sizeof(" + cpp_type(g.tensors[t].type) + ")";

@@ -11,8 +11,8 @@
 
 namespace cotangent::detail {
 
-/// The C++ text of an operation: $0, $1, $2 are its operands, $T is the type of its result, $P the namespace of the helpers. A
-/// helper is a function template, which is written once into each program that calls it.
+/// The C++ text of an operation: $0, $1, $2 are its operands, $T is the type of its result, $U that of the same integers without a
+/// sign, $P the namespace of the helpers. A helper is a function template, which is written once into each program that calls it.
 struct cpp_formula {
   char const* name;
   char const* text;
@@ -20,7 +20,24 @@ struct cpp_formula {
   char const* header = nullptr; // of this library, for functions that the standard library lacks
 };
 
+/// Arithmetic of integers, which wraps.
+inline constexpr cpp_formula cpp_integer_formulas[] = {
+    {"add", "static_cast<$T>($U($0) + $U($1))"},
+    {"sum", "static_cast<$T>($U($0) + $U($1))"},
+    {"sub", "static_cast<$T>($U($0) - $U($1))"},
+    {"mul", "static_cast<$T>($U($0) * $U($1))"},
+    {"square", "static_cast<$T>($U($0) * $U($0))"},
+    {"neg", "static_cast<$T>(0 - $U($0))"},
+    {"abs", "$0 < 0 ? static_cast<$T>(0 - $U($0)) : $0"},
+};
+
+inline constexpr char const cpp_max[] = "template <class T> T max(T a, T b) { return a > b || a != a ? a : b; }",
+                            cpp_min[] = "template <class T> T min(T a, T b) { return a < b || a != a ? a : b; }";
+
 inline constexpr cpp_formula cpp_formulas[] = {
+    {"convert", "static_cast<$T>($0)"},
+    {"identity", "$0"},
+    {"stop_gradient", "$0"},
     {"add", "$0 + $1"},
     {"sub", "$0 - $1"},
     {"mul", "$0 * $1"},
@@ -38,10 +55,10 @@ inline constexpr cpp_formula cpp_formulas[] = {
     {"or", "$0 || $1"},
     {"not", "!$0"},
     {"select", "$0 ? $1 : $2"},
-    {"max", "$Pmax($0, $1)", "template <class T> T max(T a, T b) { return a > b || a != a ? a : b; }"},
-    {"reduce_max", "$Pmax($0, $1)", "template <class T> T max(T a, T b) { return a > b || a != a ? a : b; }"},
-    {"min", "$Pmin($0, $1)", "template <class T> T min(T a, T b) { return a < b || a != a ? a : b; }"},
-    {"reduce_min", "$Pmin($0, $1)", "template <class T> T min(T a, T b) { return a < b || a != a ? a : b; }"},
+    {"max", "$Pmax($0, $1)", cpp_max},
+    {"reduce_max", "$Pmax($0, $1)", cpp_max},
+    {"min", "$Pmin($0, $1)", cpp_min},
+    {"reduce_min", "$Pmin($0, $1)", cpp_min},
     {"sum", "$0 + $1"},
     {"square", "$0 * $0"},
     {"reciprocal", "$T(1) / $0"},

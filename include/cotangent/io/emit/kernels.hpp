@@ -30,10 +30,13 @@ protected:
     case operation_kind::reduction: write_reduction(n, what); break;
     case operation_kind::arg_reduction: write_arg_max(n, what); break;
     case operation_kind::matmul: write_product(n, what); break;
-    case operation_kind::gather: write_rows(n, what, true); break;
+    case operation_kind::gather: move_rows(n, what, row_move::gather, 0, 1); break;
     case operation_kind::scatter_add:
       if (what.op == info_of<op::update_rows>()) write_update(n, what);
-      else write_rows(n, what, false);
+      else {
+        write_fill(n, what, zero_of(result(what)));
+        move_rows(n, what, row_move::add, 0, 1);
+      }
       break;
     case operation_kind::concatenate: write_concatenate(n, what); break;
     case operation_kind::iota:
@@ -44,11 +47,11 @@ protected:
     case operation_kind::reshape:
     case operation_kind::identity: write_movement(n, what); break;
     case operation_kind::whole:
-      if (is_scan(*what.op)) write_scan(n, what);
+      if (is_among(what.op, static_cast<detail::scan_operations*>(nullptr))) write_scan(n, what);
       else write_whole(n, what);
       break;
     case operation_kind::control: write_control(n, what); break;
-    default: refuse_emission(refusals::emit_operation::text, &what);
+    default: refuse_operation(&what);
     }
     bool const empty = to.lines.size() == begin;
     to.close();
@@ -64,6 +67,12 @@ protected:
   extend::dimensions const& shape(extend::symbol t) const { return g.shape(t); }
   std::string size(extend::symbol t, int axis) const { return sizes.of(shape(t).size[axis]); }
   access const& operand_access(nest const& n, int k) const { return p.accesses[p.kernel_accesses[n.first_instance + k]]; }
+  /// The address of operand `j` of a kernel, or of its result `j - operand_count`.
+  std::string address_of(nest const& n, int j) const {
+    access const& a = operand_access(n, j);
+    std::string const name = buffers[static_cast<std::size_t>(a.buffer)];
+    return a.offset == 0 ? name : name + " + " + sizes.of(a.offset);
+  }
 
 private:
   extend::symbol result(extend::node const& n) const { return g.result(n); }
@@ -205,11 +214,6 @@ private:
     to.line("if (label < 0 || label >= " + rows + ") found = std::max(found, 1);");
     to.line("std::int64_t const row = label < 0 ? 0 : label < " + rows + " ? label : " + rows + " - 1;");
   }
-  /// Row `label` of `large` to a row of the result, or the row of `small` to row `label` of the result.
-  void write_rows(nest const& n, extend::node const& what, bool gathers) {
-    if (!gathers) write_fill(n, what, zero_of(result(what)));
-    move_rows(n, what, gathers ? g.operand(what, 0) : result(what), 0, 1, gathers ? 0 : 1);
-  }
   std::string zero_of(extend::symbol t) const { return cpp_literal(extend::scalar{type_of(t)}); }
   void write_update(nest const& n, extend::node const& what) {
     extend::symbol const y = result(what);
@@ -219,11 +223,13 @@ private:
     to.line(into(n, what, position(y, here.at)) + " = " + from(n, last, shape(y).rank, here.at) + ";");
     close_loops(y);
     for (int k = 0; k + 1 < what.operand_count; k += 2)
-      move_rows(n, what, y, k, k + 1, (rows_set(g, what) >> (k / 2) & 1u) != 0 ? 2 : 1);
+      move_rows(n, what, (rows_set(g, what) >> (k / 2) & 1u) != 0 ? row_move::set : row_move::add, k, k + 1);
   }
-  /// `how`: 0 gathers rows of operand `rows`, 1 adds and 2 copies its rows to those of the result.
-  void move_rows(nest const& n, extend::node const& what, extend::symbol large, int rows, int labels, int how) {
+  /// Gathers rows of operand `rows` by the indices of operand `labels`, or adds or copies them to those rows of the result.
+  enum class row_move { gather, add, set };
+  void move_rows(nest const& n, extend::node const& what, row_move how, int rows, int labels) {
     extend::symbol const i = g.operand(what, labels), x = g.operand(what, rows), y = result(what);
+    extend::symbol const large = how == row_move::gather ? x : y; // what the indices select from
     int const chosen = shape(i).rank, inner = shape(large).rank - 1;
     std::string in_large[max_rank], in_small[max_rank];
     for (int k = 0; k < chosen; ++k) in_small[k] = index(k);
@@ -233,18 +239,16 @@ private:
     write_index(n, labels, i, size(large, 0));
     to.line("if (" + size(large, 0) + " == 0) continue;");
     for (int k = 0; k < inner; ++k) loop(index(chosen + k), shape(large).size[1 + k]);
-    if (how == 0) to.line(into(n, what, position(y, in_small)) + " = " + from(n, rows, shape(x).rank, in_large) + ";");
+    if (how == row_move::gather) to.line(into(n, what, position(y, in_small)) + " = " + from(n, rows, shape(x).rank, in_large) + ";");
     else {
       std::string const there = into(n, what, position(y, in_large)), here = from(n, rows, shape(x).rank, in_small), both[]{there, here};
-      to.line(there + " = " + (how == 2 ? here : applied(*info_of<op::sum>(), type_of(y), both, &what)) + ";");
+      to.line(there + " = " + (how == row_move::set ? here : applied(*info_of<op::sum>(), type_of(y), both, &what)) + ";");
     }
     for (int k = 0; k < inner; ++k) to.close();
     close_loops(i);
   }
 
-  static bool is_scan(operation const& op) noexcept {
-    return &op == info_of<op::shift>() || &op == info_of<op::recurrence>() || &op == info_of<op::cumsum>() || &op == info_of<op::cumprod>();
-  }
+  template <class... Op> static bool is_among(operation const* op, operations<Op...>*) noexcept { return (false || ... || (op == info_of<Op>())); }
   /// An element depends on the one before it along the axis, or after it.
   void write_scan(nest const& n, extend::node const& what) {
     extend::symbol const y = result(what);
@@ -275,17 +279,14 @@ private:
   /// A call of this library.
   void write_whole(nest const& n, extend::node const& what) {
     cpp_formula const* const f = formula_in(cpp_whole_functions, what.op->name);
-    if (f == nullptr) refuse_emission(refusals::emit_operation::text, &what);
+    if (f == nullptr) refuse_operation(&what);
     cpp_text::note(to.headers, f->text);
     to.line("cotangent::whole_call call;");
     for (int k = 0; k <= what.operand_count; ++k) {
       bool const is_result = k == what.operand_count;
       extend::symbol const t = is_result ? result(what) : g.operand(what, k);
       std::string const name = is_result ? "call.result" : "call.operand[" + std::to_string(k) + "]", type = cpp_type(type_of(t));
-      access const& a = operand_access(n, k);
-      cpp_sum address;
-      sizes.add_to(address, a.offset);
-      to.line(name + " = cotangent::whole_tensor::of(const_cast<" + type + "*>(" + buffers[static_cast<std::size_t>(a.buffer)] + ") + " + address.text() + ", 0, nullptr);");
+      to.line(name + " = cotangent::whole_tensor::of(const_cast<" + type + "*>(" + address_of(n, k) + "), 0, nullptr);");
       to.line(name + ".rank = " + std::to_string(shape(t).rank) + ";");
       for (int j = 0; j < shape(t).rank; ++j) to.line(name + ".size[" + std::to_string(j) + "] = " + size(t, j) + ";");
     }
@@ -299,15 +300,15 @@ private:
     to.line("if (reported != cotangent::status::ok) found = std::max(found, reported == cotangent::status::index_out_of_range ? 1 : 3);");
   }
 
-  /// True if an operand was computed where it belongs in a concatenation, whose first operands are that long.
-  bool is_in_place(nest const& n, extend::node const& what, int k, int axis, std::string const& start) const {
+  /// True if an operand was computed where it belongs in a concatenation, behind `start` positions of other operands.
+  bool is_in_place(nest const& n, extend::node const& what, int k, int axis, extend::dimension start) const {
     extend::symbol const x = g.operand(what, k), y = result(what);
     access const &a = operand_access(n, k), &b = result_access(n, what);
-    if (a.buffer != b.buffer || start.find_first_not_of("0123456789") != std::string::npos) return false;
+    if (a.buffer != b.buffer || start < 0) return false;
     extend::dimension step = 1, at = b.offset;
     for (int j = shape(y).rank; j-- > 0; step *= shape(y).size[j]) {
       if (shape(y).size[j] < 0 || (shape(x).size[j] != 1 && a.stride[j] != step)) return false;
-      if (j == axis) at += std::stoll(start) * step;
+      if (j == axis) at += start * step;
     }
     return a.offset == at;
   }
@@ -315,17 +316,20 @@ private:
     extend::symbol const y = result(what);
     int const axis = static_cast<int>(g.attribute(what));
     cpp_sum length; // of the operands so far
+    extend::dimension known = 0; // the same as a number, or negative
     for (int k = 0; k < what.operand_count; ++k) {
       extend::symbol const x = g.operand(what, k);
       std::string const start = length.text();
-      if (!is_in_place(n, what, k, axis, start)) {
+      if (!is_in_place(n, what, k, axis, known)) {
         indices here, there;
         if (start != "0") there.at[axis] = "(" + index(axis) + " + " + start + ")";
         open_loops(x);
         to.line(into(n, what, position(y, there.at)) + " = " + from(n, k, shape(x).rank, here.at) + ";");
         close_loops(x);
       }
-      sizes.add_to(length, shape(x).size[axis]);
+      extend::dimension const own = shape(x).size[axis];
+      sizes.add_to(length, own);
+      known = known < 0 || own < 0 ? -1 : known + own;
     }
   }
 

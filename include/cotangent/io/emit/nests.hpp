@@ -51,26 +51,17 @@ protected:
 
   /// A formula with its operands.
   std::string applied(operation const& op, element type, std::string const* x, extend::node const* n) {
-    bool const whole_number = type == element::int32 || type == element::int64;
-    std::string const wide = cpp_unsigned(type), narrow = cpp_type(type);
-    std::string const name = op.name;
-    auto const wrapped = [&](char const* sign) { return "static_cast<" + narrow + ">(" + wide + "(" + x[0] + ") " + sign + " " + wide + "(" + x[1] + "))"; };
-    if (whole_number && (name == "add" || name == "sum")) return wrapped("+");
-    if (whole_number && name == "sub") return wrapped("-");
-    if (whole_number && name == "mul") return wrapped("*");
-    if (whole_number && name == "neg") return "static_cast<" + narrow + ">(0 - " + wide + "(" + x[0] + "))";
-    if (whole_number && name == "square") return "static_cast<" + narrow + ">(" + wide + "(" + x[0] + ") * " + wide + "(" + x[0] + "))";
-    if (whole_number && name == "abs") return x[0] + " < 0 ? static_cast<" + narrow + ">(0 - " + wide + "(" + x[0] + ")) : " + x[0];
-    if (name == "convert") return "static_cast<" + narrow + ">(" + x[0] + ")";
-    if (name == "identity" || name == "stop_gradient") return x[0];
-    cpp_formula const* const f = formula_in(cpp_formulas, op.name);
-    if (f == nullptr) refuse_emission(refusals::emit_operation::text, n);
+    std::string const narrow = cpp_type(type);
+    cpp_formula const* f = is_floating(type) || type == element::boolean ? nullptr : formula_in(cpp_integer_formulas, op.name);
+    if (f == nullptr) f = formula_in(cpp_formulas, op.name);
+    if (f == nullptr) refuse_operation(n);
     if (f->helper != nullptr) cpp_text::note(to.helpers, f->helper);
     if (f->header != nullptr) cpp_text::note(to.headers, f->header);
     std::string text;
     for (char const* c = f->text; *c != 0; ++c)
       if (*c != '$') text += *c;
       else if (*++c == 'T') text += narrow;
+      else if (*c == 'U') text += cpp_unsigned(type);
       else if (*c == 'P') text += to.parts + "::";
       else text += x[*c - '0'];
     return text;

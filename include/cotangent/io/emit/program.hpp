@@ -6,6 +6,7 @@
 
 #if COTANGENT_EXCEPTIONS
 
+#  include <cotangent/core/names.hpp>
 #  include <cotangent/plan/label_checks.hpp>
 #  include <cotangent/plan/layout.hpp>
 
@@ -29,7 +30,7 @@ namespace detail {
 /// The function of one region.
 class cpp_function : cpp_control {
   std::string derived_; // the sizes that it computes
-  cpp_sum workspace_;    // the bytes of its buffers
+  cpp_sum workspace_;   // the bytes of its buffers
 
 public:
   cpp_function(graph_view const& graph, plan const& of_graph, cpp_text& text, cpp_whole const& whole)
@@ -52,7 +53,7 @@ public:
     to.lines = header + "// The bytes of its workspace.\ninline std::int64_t " + name + "_workspace_bytes(" + whole_.size_list() +
                ") {\n" + whole_.unused_sizes() + derived_ + "  return " + bytes() + ";\n}\n\n";
     to.lines += "inline int " + name + "(" + whole_.size_list();
-    bool first = whole_.extents.empty();
+    bool first = whole_.parameters.empty();
     if (!scratch.empty())
       body.lines += "  unsigned char* const scratch = static_cast<unsigned char*>(workspace) + " + workspace_.text() + ";\n";
     std::string constants;
@@ -101,6 +102,7 @@ private:
     first = false;
   }
   void find_sizes() {
+    derived_ = whole_.formulas;
     for (std::string const& e : whole_.extents) sizes.add(e);
     for (int k = 0; k < p.derived.size(); ++k) {
       std::string const size = "d" + std::to_string(k);
@@ -153,7 +155,8 @@ public:
     cpp_names names;
     whole_.name = names.add(o.name, "program");
     text_.parts = names.add(whole_.name + "_parts", "parts");
-    for (int k = 0; k < g.extent_count; ++k) whole_.extents.push_back(names.add(message().put(g.extent_of(-1 - k)).text(), "n" + std::to_string(k + 1)));
+    for (std::int32_t r = 1; r < g.region_count; ++r) names.add(whole_.region(r), "region");
+    name_extents(names);
     for (std::int32_t r = g.region_count; r-- > 0;) // those of bodies first
       if (r == 0) write(r, whole_.name, named(names, o.inputs, g.input_count(), "x"), named(names, o.results, g.output_count(), "y"), given);
       else {
@@ -186,6 +189,41 @@ private:
       if (g.tensors[t].base != none) refuse_emission(refusals::emit_views::text, g.producer(t));
     }
     if (extend::symbol const t = whole_.sequences.unbounded(); t != none) refuse_emission(refusals::emit_unbounded::text, g.producer(t));
+  }
+  /// Names become parameters, formulas of them variables.
+  void name_extents(cpp_names& names) {
+    graph_view const& g = whole_.view;
+    whole_.extents.resize(static_cast<std::size_t>(g.extent_count));
+    auto const at = [&](int k) -> std::string& { return whole_.extents[static_cast<std::size_t>(k)]; };
+    for (int k = 0; k < g.extent_count; ++k)
+      if (extent const e = g.extent_of(-1 - k); is_name(e)) whole_.parameters.push_back(at(k) = names.add(e.text, "n" + std::to_string(k + 1)));
+    for (int k = 0; k < g.extent_count; ++k) {
+      extent const e = g.extent_of(-1 - k);
+      if (is_name(e)) continue;
+      std::string const text = of_names(e);
+      at(k) = text.empty() ? names.add(e.text, "n" + std::to_string(k + 1)) : "s" + std::to_string(k);
+      if (text.empty()) whole_.parameters.push_back(at(k));
+      else whole_.formulas += "  [[maybe_unused]] std::int64_t const " + at(k) + " = " + text + ";\n";
+    }
+  }
+  /// A formula of parameters; empty if it has a name that is no extent of the graph.
+  std::string of_names(extent const& e) const {
+    if (e.overflow()) return {};
+    formula const f = to_formula(e);
+    std::string sum;
+    for (int i = 0; i < f.count; ++i) {
+      std::string product = cpp_number(f.terms[i].coefficient);
+      for (int j = 0; j < f.terms[i].degree; ++j) {
+        std::string factor;
+        for (int k = 0; k < whole_.view.extent_count; ++k)
+          if (extent const name = whole_.view.extent_of(-1 - k); is_name(name) && compare_names(name.text, f.terms[i].names[j]) == 0)
+            factor = whole_.extents[static_cast<std::size_t>(k)];
+        if (factor.empty()) return {};
+        product += " * " + factor;
+      }
+      sum += (sum.empty() ? "" : " + ") + product;
+    }
+    return sum;
   }
   static std::vector<std::string> named(cpp_names& names, std::vector<std::string> const& wanted, int count, char const* letter) {
     std::vector<std::string> list;

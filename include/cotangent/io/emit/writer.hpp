@@ -46,8 +46,6 @@ public:
   }
 
 private:
-  static bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-  static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
   static bool is_reserved(std::string const& name) noexcept {
     static char const words[] = " at attributes best c call cotangent e factor first found goes_on j k label limit next row scratch std step sums trips workspace ";
     std::size_t letters = name.size();
@@ -116,14 +114,16 @@ inline std::string cpp_literal(extend::scalar const& s) {
   return std::signbit(s.real) ? "(" + text + ")" : text;
 }
 
-[[noreturn]] inline void refuse_emission(char const* why, extend::node const* n) {
+/// Throws the sentence, the operation of `n` behind `before`, and its line.
+[[noreturn]] inline void refuse_emission(char const* why, extend::node const* n, char const* before = "; see ") {
   message text(why);
   if (n != nullptr) {
-    text.put("; not ").put(n->op->name);
+    text.put(before).put(n->op->name);
     if (n->where.line() != 0) text.put(", at ").put(n->where.file_name()).put(":").put(n->where.line());
   }
   throw graph_error(text);
 }
+[[noreturn]] inline void refuse_operation(extend::node const* n) { refuse_emission(refusals::emit_operation::text, n, "; not "); }
 
 /// A sum: its number, and its other terms.
 class cpp_sum {
